@@ -1,0 +1,94 @@
+package localtest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oncekey/oncekey/localtest/internal/dynamo"
+)
+
+// Call is one request that reached the database, or that a fault kept from reaching it. A retry of the SDK is a call
+// of its own.
+type Call struct {
+	// Operation is the API operation, as "PutItem".
+	Operation string
+	// Table is the table's name; several in the order of the request, joined by commas.
+	Table string
+	// Key is the item's key in a request about one item: the partition key, then, if the table has one, "/" and the
+	// sort key.
+	Key string
+	// Condition and Update are the expressions of a request about one item; Condition is the key condition in a Query.
+	Condition, Update string
+	// Actions are the IAM actions that the caller needs.
+	Actions []string
+
+	// Applied: the database carried the request out, whatever the caller was told. A refused write is not applied.
+	Applied bool
+	// ReadUnits and WriteUnits are what DynamoDB bills. A write refused by its condition is billed by the size of the
+	// item that is there, at least one unit.
+	ReadUnits, WriteUnits float64
+	// Err is the code of the error that the caller was answered, as "ConditionalCheckFailedException"; the name of the
+	// fault, as "ReplyLost", where the caller got no answer; "" after success.
+	Err string
+}
+
+func newCall(r *dynamo.Request) *Call {
+	return &Call{
+		Operation: r.Operation,
+		Table:     strings.Join(r.Tables, ","),
+		Key:       r.Key,
+		Condition: r.Condition,
+		Update:    r.Update,
+		Actions:   r.Actions,
+	}
+}
+
+// Calls lists the calls of one operation, "" of all, in the order in which they arrived.
+func (db *DB) Calls(operation string) []Call {
+	db.applyDue()
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var list []Call
+	for _, c := range db.calls {
+		if operation == "" || c.Operation == operation {
+			list = append(list, *c)
+		}
+	}
+	return list
+}
+
+// ResetCalls empties the list.
+func (db *DB) ResetCalls() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.calls = nil
+}
+
+func (db *DB) log(c *Call) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.calls = append(db.calls, c)
+}
+
+// apply carries the request out and notes what came of it.
+func (db *DB) apply(r *dynamo.Request, c *Call) dynamo.Reply {
+	reply := db.engine.Apply(r)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	c.Applied = reply.Code == ""
+	c.ReadUnits, c.WriteUnits = reply.ReadUnits, reply.WriteUnits
+	c.Err = reply.Code
+	return reply
+}
+
+// told notes what the caller gets where that is not the database's own answer.
+func (db *DB) told(c *Call, err string) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	c.Err = err
+}
+
+// about reports whether the call is about the table, among others.
+func (c Call) about(table string) bool {
+	return c.Table == table || slices.Contains(strings.Split(c.Table, ","), table)
+}

@@ -1,0 +1,139 @@
+package localtest
+
+import (
+	"slices"
+	"time"
+)
+
+// FaultKind is what goes wrong.
+type FaultKind int
+
+const (
+	// RequestLost cuts the connection before the request is applied.
+	RequestLost FaultKind = iota + 1
+	// ReplyLost applies the request, then cuts the connection: the caller can't know.
+	ReplyLost
+	// AppliedLate cuts the connection at once and applies the request afterwards: when Delay has passed by the
+	// database's clock, or at [DB.Flush].
+	AppliedLate
+	// TruncatedReply applies the request and sends half of the reply's body.
+	TruncatedReply
+	// Hang does not apply the request and answers nothing until the caller's context ends.
+	Hang
+	// HangApplied applies the request and answers nothing until the caller's context ends.
+	HangApplied
+	// Throttled answers ThrottlingException, or ProvisionedThroughputExceededException where the table is not billed
+	// by request.
+	Throttled
+	// ServerError answers InternalServerError, HTTP status 500, without applying the request.
+	ServerError
+	// ServerErrorApplied applies the request, then answers InternalServerError.
+	ServerErrorApplied
+	// AccessDenied answers AccessDeniedException.
+	AccessDenied
+	// Conflict answers TransactionConflictException; TransactionCanceledException with the reason TransactionConflict
+	// to a transaction.
+	Conflict
+	// ReplicatedConflict answers ReplicatedWriteConflictException, as a strongly consistent global table does.
+	ReplicatedConflict
+	// TransactionInProgress answers TransactionInProgressException, as to a transaction whose twin of the same
+	// ClientRequestToken is under way.
+	TransactionInProgress
+	// Unprocessed carries out the first half, rounded down, of a BatchGetItem or BatchWriteItem and returns the rest
+	// as unprocessed. Other operations are served as usual.
+	Unprocessed
+)
+
+// String is the constant's name.
+func (k FaultKind) String() string {
+	names := [...]string{
+		"", "RequestLost", "ReplyLost", "AppliedLate", "TruncatedReply", "Hang", "HangApplied", "Throttled", "ServerError",
+		"ServerErrorApplied", "AccessDenied", "Conflict", "ReplicatedConflict", "TransactionInProgress", "Unprocessed",
+	}
+	if k < 0 || int(k) >= len(names) {
+		return "unknown fault"
+	}
+	return names[k]
+}
+
+// applies: the request is carried out at once.
+func (k FaultKind) applies() bool {
+	return slices.Contains([]FaultKind{0, ReplyLost, TruncatedReply, HangApplied, ServerErrorApplied, Unprocessed}, k)
+}
+
+// silent: the caller gets no answer.
+func (k FaultKind) silent() bool {
+	return slices.Contains([]FaultKind{RequestLost, ReplyLost, AppliedLate, Hang, HangApplied}, k)
+}
+
+// Fault is something that goes wrong with chosen calls. The zero value of each field chooses everything, and a
+// fault without Kind serves the call as usual, after Delay and with the hooks.
+type Fault struct {
+	// Operation is the API operation to hit, as "PutItem".
+	Operation string
+	// Table is the table to hit.
+	Table string
+	// Match, if set, says whether to hit a call; it sees the call as far as that is known before it is applied. It
+	// must not call methods of the DB.
+	Match func(Call) bool
+	// Nth is the first call to hit, among those that match from now on: 1, the default, is the next one.
+	Nth int
+	// Times is how many calls to hit, one after the other. Default 1; negative: every one from the Nth on.
+	Times int
+
+	// Kind is what goes wrong.
+	Kind FaultKind
+	// Delay passes before the caller is answered, unless the caller's context ends first. If Kind is zero it passes
+	// before the request is applied, and a caller that is gone by then is logged as a Hang; otherwise after it. For
+	// AppliedLate it is how late the request arrives; 0: at [DB.Flush].
+	Delay time.Duration
+	// Before runs when the call has arrived, before it is applied. It may use the database, or end the process.
+	Before func()
+	// After runs when the call has been applied, before it is answered; not if it is not applied.
+	After func()
+}
+
+// armed is a fault that was injected, and what it has seen.
+type armed struct {
+	Fault
+	seen, hit int
+}
+
+// Inject arms a fault. Of several that fit a call, the first one injected hits; the others count the call as seen.
+func (db *DB) Inject(f Fault) {
+	f.Nth = max(1, f.Nth)
+	if f.Times == 0 {
+		f.Times = 1
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.faults = append(db.faults, &armed{Fault: f})
+}
+
+// ClearFaults disarms every fault. Writes that are already on their way ([AppliedLate]) still arrive.
+func (db *DB) ClearFaults() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.faults = nil
+}
+
+// strike is the fault that hits the call; its zero value where none does.
+func (db *DB) strike(c Call) Fault {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var struck *armed
+	for _, f := range db.faults {
+		if f.Operation != "" && f.Operation != c.Operation || f.Table != "" && !c.about(f.Table) || f.Match != nil && !f.Match(c) {
+			continue
+		}
+		f.seen++
+		if struck == nil && f.seen >= f.Nth && (f.Times < 0 || f.hit < f.Times) {
+			struck = f
+			f.hit++
+		}
+	}
+	if struck == nil {
+		return Fault{}
+	}
+	return struck.Fault
+}

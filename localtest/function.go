@@ -1,0 +1,156 @@
+package localtest
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/oncekey/oncekey/localtest/internal/runtimeapi"
+)
+
+// Bootstrap says what to run as the function. The zero value runs the test binary itself.
+type Bootstrap struct {
+	// Path is the program, as Lambda would run it: it asks the Runtime API for events.
+	// "" is the running binary: its TestMain (or main) has to call lambda.Start where the
+	// environment has AWS_LAMBDA_RUNTIME_API.
+	Path string
+	Args []string
+
+	// Env is added to Lambda's variables, as "NAME=value"; the last one of a name wins. Nothing else
+	// of the test's environment reaches the process. Region and credentials are made up.
+	Env []string
+
+	// Timeout of one invocation, from the moment at which the process is ready for it. Default 3 s,
+	// as Lambda's.
+	Timeout time.Duration
+
+	// Processes is how many sandboxes there may be at once. An invocation gets an idle one, else a
+	// new one, else it waits. Default 64.
+	Processes int
+
+	// Concurrency is how many invocations one process may have at once; the process is told by
+	// AWS_LAMBDA_MAX_CONCURRENCY. Default 1.
+	Concurrency int
+
+	// Stdout and Stderr get what the processes write. Default: the end of it is kept, and logged if
+	// the test fails. Writes never overlap.
+	Stdout, Stderr io.Writer
+}
+
+// Event is what an invocation brings.
+type Event struct {
+	Payload []byte // JSON
+
+	// RequestID is what the handler sees as AwsRequestID. Default: a fresh UUID. A retry of an
+	// asynchronous invocation has the one of the first try.
+	RequestID string
+
+	// TenantID is for a function with tenant isolation.
+	TenantID string
+}
+
+// Response is the end of an invocation, as the caller of Lambda sees it.
+type Response struct {
+	Payload   []byte         // the handler's result; the error document where Error is set
+	Error     *FunctionError // nil: success
+	RequestID string
+	PID       int // of the process that had the event: the same one again is a warm start
+}
+
+// FunctionError is an invocation that did not succeed. Types that no handler has:
+//
+//	Runtime.ExitError              the process ended within the invocation: it exited, or was killed
+//	Sandbox.Timedout               the time-out; the process is gone
+//	Function.ResponseSizeTooLarge  the answer is above 6,291,556 bytes
+type FunctionError struct {
+	Type    string // errorType: for a Go handler the name of the error's type
+	Message string // errorMessage
+}
+
+func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
+
+// Function is a local Lambda function. Its methods may be called concurrently.
+type Function struct {
+	tb TB
+	fn *runtimeapi.Function
+}
+
+// StartFunction runs a bootstrap as Lambda does: real processes, which ask a Runtime API on loopback
+// for events. It is for what a test within one process cannot show: that a process which is killed
+// between two steps leaves a state with which the next one does the right thing.
+//
+// # Processes
+//
+// The first invocation starts a process. One that has answered is used again; a further one starts
+// when all are busy. A panic ends the process, and the next invocation starts another one. At the
+// end of tb every process is killed; on Linux they also die with a test that dies before that.
+//
+// # Time
+//
+// Deadlines are wall-clock time: at the time-out the process gets SIGKILL. Time does not stop
+// between invocations, unless the test calls [Function.Freeze].
+//
+// # Points
+//
+// [Function.KillAt] arms a kill at a named point: a place in the test's own code that the processes
+// cause to run, such as a fake of another service or a hook of the table ([Function.Reach]), or, where
+// the test binary is its own bootstrap, a place in the function ([Point]).
+//
+// StartFunction fails the test if there is no such program.
+func StartFunction(tb TB, b Bootstrap) *Function {
+	tb.Helper()
+	if b.Path == "" && os.Getenv(runtimeapi.PointsVariable) != "" {
+		// Else each process would run the tests, and start processes.
+		tb.Fatalf("localtest: this process is itself a function: its TestMain (or main) must call lambda.Start where AWS_LAMBDA_RUNTIME_API is set")
+	}
+	fn, err := runtimeapi.New(runtimeapi.Config{
+		Path: b.Path, Args: b.Args, Env: b.Env,
+		Timeout: b.Timeout, Processes: b.Processes, Concurrency: b.Concurrency,
+		Stdout: b.Stdout, Stderr: b.Stderr,
+	})
+	if err != nil {
+		tb.Fatalf("localtest: start function: %v", err)
+	}
+	tb.Cleanup(func() {
+		fn.Close()
+		if t, ok := tb.(interface{ Failed() bool }); ok && t.Failed() && fn.Output() != "" {
+			tb.Logf("localtest: the function wrote:\n%s", fn.Output())
+		}
+	})
+	return &Function{tb: tb, fn: fn}
+}
+
+// Invoke sends one event and waits for its end: the answer, the time-out, or the death of the
+// process. All three are a Response.
+//
+// The error says that the event could not be sent: the function is closed, or the bootstrap ends, or
+// stays silent for 10 s, before it asks for its first event; the text has what it wrote. Or it is
+// that of ctx, which ended first: an invocation that has begun goes on without its caller.
+func (f *Function) Invoke(ctx context.Context, ev Event) (Response, error) {
+	r, err := f.fn.Invoke(ctx, runtimeapi.Event(ev))
+	return Response{Payload: r.Payload, Error: (*FunctionError)(r.Error), RequestID: r.RequestID, PID: r.PID}, err
+}
+
+// Kill sends SIGKILL to every process and returns when they are gone. The next invocation starts a
+// new one.
+func (f *Function) Kill() { f.fn.Kill() }
+
+// Freeze stops every process where it is (SIGSTOP) and returns when they stand still; on systems
+// without signals it fails the test. A process with an invocation in hand stands until [Function.Thaw]
+// or its time-out, and other invocations run in other processes meanwhile. An idle one runs on when it
+// is given an event, as Lambda's do.
+func (f *Function) Freeze() {
+	f.tb.Helper()
+	if err := f.fn.Freeze(); err != nil {
+		f.tb.Fatalf("localtest: %v", err)
+	}
+}
+
+// Thaw lets every frozen process run on.
+func (f *Function) Thaw() {
+	f.tb.Helper()
+	if err := f.fn.Thaw(); err != nil {
+		f.tb.Fatalf("localtest: %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package dynamo
+
+// Limits of items and keys, in bytes.
+const (
+	maxItem = 400 << 10
+	maxHash = 2048
+	maxSort = 1024
+)
+
+// item is a stored item. It is never changed: a write stores another one.
+type item struct {
+	attrs attrs
+	size  int
+}
+
+func newItem(a attrs) *item { return &item{attrs: a, size: a.size()} }
+
+// of is the stored item's attributes; an absent item has none.
+func (i *item) of() attrs {
+	if i == nil {
+		return nil
+	}
+	return i.attrs
+}
+
+func (i *item) bytes() int {
+	if i == nil {
+		return 0
+	}
+	return i.size
+}
+
+// keyAttribute is a key attribute of a table: its name and type.
+type keyAttribute struct {
+	name string
+	kind kind
+}
+
+// keySchema is a table's primary key; sort has no name in a table without sort key.
+type keySchema struct{ hash, sort keyAttribute }
+
+func (s keySchema) attributes() []keyAttribute {
+	if s.sort.name == "" {
+		return []keyAttribute{s.hash}
+	}
+	return []keyAttribute{s.hash, s.sort}
+}
+
+func (s keySchema) has(name string) bool { return name == s.hash.name || name == s.sort.name }
+
+// key is a primary key: the partition's identity and the sort value, nil in a table without sort key.
+type key struct {
+	hash string
+	sort *value
+}
+
+// id identifies the key among those of its table.
+func (k key) id() string {
+	if k.sort == nil {
+		return k.hash
+	}
+	return k.hash + "\x00" + k.sort.scalar()
+}
+
+// fitsItem checks that an item to be stored has the key attributes.
+func (s keySchema) fitsItem(a attrs) error {
+	for _, k := range s.attributes() {
+		v := a[k.name]
+		if v == nil {
+			return invalidParameter("Missing the key %s in the item", k.name)
+		}
+		if v.kind != k.kind {
+			return invalidParameter("Type mismatch for key %s expected: %s actual: %s", k.name, k.kind, v.kind)
+		}
+	}
+	return nil
+}
+
+var errKeySchema = invalid("The provided key element does not match the schema")
+
+// fitsKey checks that a request's key has the key attributes and no others.
+func (s keySchema) fitsKey(a attrs) error {
+	if len(a) != len(s.attributes()) || s.fitsItem(a) != nil {
+		return errKeySchema
+	}
+	return nil
+}
+
+// ofKey is the key that a request gives.
+func (s keySchema) ofKey(a attrs) (key, error) {
+	if err := s.fitsKey(a); err != nil {
+		return key{}, err
+	}
+	return s.key(a)
+}
+
+// key makes the key of attributes that fit the schema, and checks their lengths.
+func (s keySchema) key(a attrs) (key, error) {
+	for _, k := range s.attributes() {
+		v := a[k.name]
+		if k.kind != kindN && v.str == "" {
+			what := "string"
+			if k.kind == kindB {
+				what = "binary"
+			}
+			return key{}, invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty %s value. Key: %s", what, k.name)
+		}
+	}
+	if a[s.hash.name].size() > maxHash {
+		return key{}, invalidParameter("Size of hashkey has exceeded the maximum size limit of%d bytes", maxHash)
+	}
+	k := key{hash: a[s.hash.name].scalar()}
+	if s.hash.kind == kindB {
+		k.hash = a[s.hash.name].str
+	}
+	if s.sort.name != "" {
+		k.sort = a[s.sort.name]
+		if k.sort.size() > maxSort {
+			return key{}, invalidParameter("Aggregated size of all range keys has exceeded the size limit of %d bytes", maxSort)
+		}
+	}
+	return k, nil
+}
+
+// pick is the part of the item that is its key.
+func (s keySchema) pick(a attrs) attrs {
+	out := attrs{}
+	for _, k := range s.attributes() {
+		out[k.name] = a[k.name]
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+package dynamo
+
+import (
+	"errors"
+	"slices"
+)
+
+// placeholders are what #names and :values of a request's expressions stand for, and which of them were used.
+type placeholders struct {
+	names      map[string]string
+	values     attrs
+	usedNames  map[string]bool
+	usedValues map[string]bool
+}
+
+// newPlaceholders checks the two maps of a request. Without any expression neither may be there; absent names the
+// expression parameters that are not there, for the message.
+func newPlaceholders(names map[string]string, values rawItem, expressions bool, absent string) (*placeholders, error) {
+	if !expressions {
+		if names != nil {
+			return nil, invalid("ExpressionAttributeNames can only be specified when using expressions")
+		}
+		if values != nil {
+			return nil, invalid("ExpressionAttributeValues can only be specified when using expressions: %s null", absent)
+		}
+	}
+	if names != nil && len(names) == 0 {
+		return nil, invalid("ExpressionAttributeNames must not be empty")
+	}
+	if values != nil && len(values) == 0 {
+		return nil, invalid("ExpressionAttributeValues must not be empty")
+	}
+	for key, name := range names {
+		if !isPlaceholder(key, tokenName) {
+			return nil, invalid("ExpressionAttributeNames contains invalid key: Syntax error; key: %q", key)
+		}
+		if name == "" || len(name) > 65535 {
+			return nil, invalid("ExpressionAttributeNames contains invalid value: must have a length of 1 to 65535 bytes for key %s", key)
+		}
+	}
+	for key := range values {
+		if !isPlaceholder(key, tokenValue) {
+			return nil, invalid("ExpressionAttributeValues contains invalid key: Syntax error; key: %q", key)
+		}
+	}
+	decoded, err := values.decode(func(key string, err error) error {
+		e, ok := errors.AsType[*apiError](err)
+		if !ok || e.code != "ValidationException" {
+			return err
+		}
+		return invalid("ExpressionAttributeValues contains invalid value: %s for key %s", e.message, key)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &placeholders{names: names, values: decoded, usedNames: map[string]bool{}, usedValues: map[string]bool{}}, nil
+}
+
+func isPlaceholder(key string, kind tokenKind) bool {
+	if key == "" {
+		return false
+	}
+	k, n := lexOne(key)
+	return k == kind && n == len(key)
+}
+
+// checkUsed refuses placeholders that no expression mentions.
+func (p *placeholders) checkUsed() error {
+	if unused := unusedKeys(p.names, p.usedNames); unused != "" {
+		return invalid("Value provided in ExpressionAttributeNames unused in expressions: keys: {%s}", unused)
+	}
+	if unused := unusedKeys(p.values, p.usedValues); unused != "" {
+		return invalid("Value provided in ExpressionAttributeValues unused in expressions: keys: {%s}", unused)
+	}
+	return nil
+}
+
+func unusedKeys[V any](all map[string]V, used map[string]bool) string {
+	var unused []string
+	for key := range all {
+		if !used[key] {
+			unused = append(unused, key)
+		}
+	}
+	slices.Sort(unused)
+	return join(unused)
+}

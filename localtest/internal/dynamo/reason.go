@@ -1,0 +1,45 @@
+package dynamo
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// reason says why one action of a cancelled transaction failed; Code "None" if it did not.
+type reason struct {
+	Code    string
+	Message string `json:",omitempty"`
+	Item    attrs  `json:",omitempty"`
+}
+
+// reasonOf is an action's error as a cancellation reason, which has shorter codes.
+func reasonOf(err error) reason {
+	e, ok := errors.AsType[*apiError](err)
+	if !ok {
+		return reason{Code: "InternalServerError", Message: err.Error()}
+	}
+	code := map[string]string{
+		"ConditionalCheckFailedException": "ConditionalCheckFailed",
+		"ValidationException":             "ValidationError",
+	}[e.code]
+	return reason{Code: code, Message: e.message, Item: e.item}
+}
+
+// cancelled is the error of a transaction with these reasons, nil if all of them are None.
+func cancelled(reasons []reason) error {
+	if !slices.ContainsFunc(reasons, func(r reason) bool { return r.Code != "None" }) {
+		return nil
+	}
+	return cancellation(reasons)
+}
+
+func cancellation(reasons []reason) *apiError {
+	codes := make([]string, len(reasons))
+	for i, r := range reasons {
+		codes[i] = r.Code
+	}
+	e := newError("TransactionCanceledException", "Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
+	e.reasons = reasons
+	return e
+}

@@ -1,0 +1,246 @@
+package dynamo
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// maxNesting is how many levels an attribute may have, its own value being the first.
+const maxNesting = 32
+
+// rawItem is an item or key as it came: decoded after the request's structure was found in order.
+type rawItem map[string]json.RawMessage
+
+// decode reads every attribute; wrap, if not nil, changes an error on the attribute's name.
+func (r rawItem) decode(wrap func(name string, err error) error) (attrs, error) {
+	a := make(attrs, len(r))
+	for name, raw := range r {
+		v, err := decodeValue(raw)
+		if err != nil {
+			if wrap != nil {
+				err = wrap(name, err)
+			}
+			return nil, err
+		}
+		a[name] = v
+	}
+	return a, nil
+}
+
+// decodeValue reads one attribute value from well-formed JSON.
+func decodeValue(raw []byte) (*value, error) {
+	r := jsonReader{b: raw}
+	return readValue(&r, 1)
+}
+
+var (
+	errEmptyValue = invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
+	errNesting    = invalid("Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit")
+)
+
+func readValue(r *jsonReader, depth int) (*value, error) {
+	if depth > maxNesting {
+		return nil, errNesting
+	}
+	var v *value
+	err := r.object(func(name string) error {
+		k, known := kindOf(name)
+		if !known || r.null() {
+			return r.skip()
+		}
+		if v != nil {
+			return invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")
+		}
+		var err error
+		v, err = readKind(r, k, depth)
+		return err
+	})
+	if err == nil && v == nil {
+		err = errEmptyValue
+	}
+	return v, err
+}
+
+func readKind(r *jsonReader, k kind, depth int) (*value, error) {
+	v := &value{kind: k}
+	var err error
+	switch k {
+	case kindS, kindN, kindB:
+		return readScalar(r, k)
+	case kindBOOL:
+		v.flag, err = r.bool()
+	case kindNULL:
+		var null bool
+		if null, err = r.bool(); err == nil && !null {
+			err = invalidParameter("Null attribute value types must have the value of true")
+		}
+	case kindL:
+		err = r.array(func() error {
+			e, err := readValue(r, depth+1)
+			v.list = append(v.list, e)
+			return err
+		})
+	case kindM:
+		v.m = attrs{}
+		err = r.object(func(name string) error {
+			e, err := readValue(r, depth+1)
+			v.m[name] = e
+			return err
+		})
+	case kindSS, kindNS, kindBS:
+		err = r.array(func() error {
+			e, err := readScalar(r, k.member())
+			v.list = append(v.list, e)
+			return err
+		})
+		if err == nil {
+			err = checkSet(v)
+		}
+	}
+	return v, err
+}
+
+func readScalar(r *jsonReader, k kind) (*value, error) {
+	s, err := r.string()
+	if err != nil {
+		return nil, err
+	}
+	if k == kindN {
+		n, err := parseNumber(s)
+		if err != nil {
+			return nil, err
+		}
+		return numberValue(n), nil
+	}
+	if k == kindB {
+		b, err := base64.StdEncoding.DecodeString(s)
+		if err != nil {
+			return nil, malformed("The value of a Binary attribute is not valid Base64")
+		}
+		return &value{kind: kindB, str: string(b)}, nil
+	}
+	return stringValue(s), nil
+}
+
+// checkSet refuses empty sets and equal members.
+func checkSet(v *value) error {
+	if len(v.list) == 0 {
+		if v.kind == kindBS {
+			return invalidParameter("Binary sets should not be empty")
+		}
+		return invalidParameter("An %s set  may not be empty", map[kind]string{kindSS: "string", kindNS: "number"}[v.kind])
+	}
+	// Number sets of equal numbers in different spelling are duplicates too: members are canonical by now.
+	seen := make(map[value3]bool, len(v.list))
+	for _, e := range v.list {
+		key := value3{e.str, e.exp, e.flag}
+		if seen[key] {
+			texts := make([]string, len(v.list))
+			for i, m := range v.list {
+				texts[i] = m.scalar()
+			}
+			of := " "
+			if v.kind == kindBS {
+				of = "of type BS "
+			}
+			return invalidParameter("Input collection [%s]%scontains duplicates.", join(texts), of)
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+// value3 identifies a scalar of a known kind.
+type value3 struct {
+	str  string
+	exp  int16
+	flag bool
+}
+
+// scalar is the text of a string, number or binary as it stands on the wire.
+func (v *value) scalar() string {
+	if v.kind == kindN {
+		return v.number().String()
+	}
+	if v.kind == kindB {
+		return base64.StdEncoding.EncodeToString([]byte(v.str))
+	}
+	return v.str
+}
+
+// MarshalJSON writes the wire form.
+func (v *value) MarshalJSON() ([]byte, error) { return v.append(nil), nil }
+
+// MarshalJSON writes the wire form, members in order of their names.
+func (a attrs) MarshalJSON() ([]byte, error) { return a.append(nil), nil }
+
+func (a attrs) append(b []byte) []byte {
+	names := make([]string, 0, len(a))
+	for name := range a {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, name)
+		b = append(b, ':')
+		b = a[name].append(b)
+	}
+	return append(b, '}')
+}
+
+func (v *value) append(b []byte) []byte {
+	b = append(b, '{', '"')
+	b = append(b, v.kind.String()...)
+	b = append(b, '"', ':')
+	switch v.kind {
+	case kindBOOL:
+		b = strconv.AppendBool(b, v.flag)
+	case kindNULL:
+		b = append(b, "true"...)
+	case kindM:
+		b = v.m.append(b)
+	case kindL, kindSS, kindNS, kindBS:
+		b = append(b, '[')
+		for i, e := range v.list {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if v.kind == kindL {
+				b = e.append(b)
+			} else {
+				b = appendString(b, e.scalar())
+			}
+		}
+		b = append(b, ']')
+	case kindS, kindN, kindB:
+		b = appendString(b, v.scalar())
+	}
+	return append(b, '}')
+}
+
+// appendString quotes s, which is valid UTF-8: it came out of JSON.
+func appendString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	start := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[start:i]...)
+		if c < ' ' {
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		} else {
+			b = append(b, '\\', c)
+		}
+		start = i + 1
+	}
+	return append(append(b, s[start:]...), '"')
+}

@@ -1,0 +1,117 @@
+package localtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/oncekey/oncekey/localtest/internal/dynamo"
+)
+
+// TB is the part of testing.TB that this package calls: a *testing.T, *testing.B or *testing.F serves, and so does
+// a small type of a program that is no test.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Logf(format string, args ...any)
+	Name() string
+}
+
+// DB is a DynamoDB in this process. Its methods may be called from several goroutines at once.
+type DB struct {
+	engine *dynamo.Engine
+	clock  atomic.Pointer[func() time.Time]
+
+	mu     sync.Mutex // guards what follows; never held while a request is served or a hook runs
+	tables int
+	faults []*armed
+	calls  []*Call
+	late   []lateWrite
+}
+
+// Start gives a fresh, empty database that shares nothing with any other.
+func Start(tb TB) *DB {
+	tb.Helper()
+	db := &DB{}
+	db.SetClock(time.Now)
+	db.engine = dynamo.New(db.now)
+	return db
+}
+
+func (db *DB) now() time.Time { return (*db.clock.Load())() }
+
+// SetClock sets the database's clock: what [DB.Sweep] takes for expired, how long a ClientRequestToken is
+// remembered, when an [AppliedLate] write arrives. Default: time.Now, which is virtual inside testing/synctest.
+func (db *DB) SetClock(now func() time.Time) { db.clock.Store(&now) }
+
+// Client is a client of the database, made from the SDK's defaults (retries included), region us-east-1 and made-up
+// credentials; optFns change its options. It calls the database in the caller's goroutine, without a socket.
+func (db *DB) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+	return newClient(db.serve, optFns...)
+}
+
+func newClient(serve exchange, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region:       "us-east-1",
+		BaseEndpoint: aws.String("http://dynamodb.localtest"),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "localtest", SecretAccessKey: "localtest", Source: "localtest"}, nil
+		}),
+		HTTPClient: inMemory{serve},
+	}, optFns...)
+}
+
+// setup is a client whose calls meet no fault and appear in no log.
+func (db *DB) setup() *dynamodb.Client {
+	return newClient(func(_ context.Context, operation string, body []byte) (answer, error) {
+		return answer{Reply: db.engine.Apply(db.engine.Parse(operation, body))}, nil
+	})
+}
+
+// CreateTable makes a table of the given shape and returns its name: in.TableName and a number that makes it unique
+// in this database. The call meets no fault and is not logged.
+func (db *DB) CreateTable(tb TB, in *dynamodb.CreateTableInput) string {
+	tb.Helper()
+	db.mu.Lock()
+	db.tables++
+	name := fmt.Sprintf("%s-%d", strings.TrimSuffix(aws.ToString(in.TableName), "-"), db.tables)
+	db.mu.Unlock()
+	unique := *in
+	unique.TableName = &name
+	if _, err := db.setup().CreateTable(context.Background(), &unique); err != nil {
+		tb.Fatalf("localtest: create table %s: %v", name, err)
+	}
+	return name
+}
+
+// EnableTTL makes attribute the table's time to live, as UpdateTimeToLive does: items whose attribute is a number of
+// seconds that has passed go at the next [DB.Sweep]. The call meets no fault and is not logged.
+func (db *DB) EnableTTL(tb TB, table, attribute string) {
+	tb.Helper()
+	enabled := true
+	_, err := db.setup().UpdateTimeToLive(context.Background(), &dynamodb.UpdateTimeToLiveInput{
+		TableName:               &table,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &attribute, Enabled: &enabled},
+	})
+	if err != nil {
+		tb.Fatalf("localtest: enable time to live of table %s: %v", table, err)
+	}
+}
+
+// Sweep deletes the items whose time to live has passed by the database's clock, in every table that has it on, and
+// returns how many these were. DynamoDB itself takes up to days for it and serves the items meanwhile, as this
+// database does until Sweep is called.
+func (db *DB) Sweep(tb TB) int {
+	tb.Helper()
+	db.applyDue()
+	return db.engine.Sweep()
+}

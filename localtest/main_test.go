@@ -1,0 +1,65 @@
+package localtest_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/oncekey/oncekey/localtest"
+)
+
+// The test binary is its own bootstrap.
+func TestMain(m *testing.M) {
+	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
+		lambda.Start(handle)
+	}
+	os.Exit(m.Run())
+}
+
+// task is the event of the tests' function.
+type task struct {
+	Do    string
+	Value string
+}
+
+type cardDeclinedError struct{ code string }
+
+func (e *cardDeclinedError) Error() string { return "card declined: " + e.code }
+
+func handle(ctx context.Context, t task) (string, error) {
+	switch t.Do {
+	case "echo":
+		return t.Value, nil
+	case "variable":
+		return os.Getenv(t.Value), nil
+	case "decline":
+		return "", &cardDeclinedError{t.Value}
+	case "panic":
+		panic(t.Value)
+	case "hang":
+		fmt.Fprintln(os.Stderr, "hanging")
+		select {}
+	case "call": // another service, by its URL
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Value, nil)
+		if err != nil {
+			return "", err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return "", err
+		}
+		return resp.Status, resp.Body.Close()
+	case "points":
+		localtest.Point("before")
+		localtest.Point("after")
+		return "went on", nil
+	case "start":
+		var tb recorder
+		return tb.run(func() { localtest.StartFunction(&tb, localtest.Bootstrap{}) }), nil
+	}
+	return "", fmt.Errorf("no task %q", t.Do)
+}
