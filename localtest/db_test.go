@@ -119,8 +119,10 @@ func TestClient_TypedErrors(t *testing.T) {
 	if !ok || textOf(t, failed.Item, "v") != "new" || failed.ErrorMessage() != "The conditional request failed" {
 		t.Errorf("condition failed: %+v", failed)
 	}
-	put := types.TransactWriteItem{Put: &types.Put{TableName: &f.table, Item: attributes{"id": text("k")}, ConditionExpression: aws.String("attribute_not_exists(id)"),
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}}
+	put := types.TransactWriteItem{Put: &types.Put{
+		TableName: &f.table, Item: attributes{"id": text("k")}, ConditionExpression: aws.String("attribute_not_exists(id)"),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{put}}
 	_, err := f.client.TransactWriteItems(ctx, in)
 	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
@@ -279,8 +281,10 @@ func TestConcurrent_NoLostWrite(t *testing.T) {
 	f := newFixture(t)
 	ctx := t.Context()
 	add := func(id string) types.TransactWriteItem {
-		return types.TransactWriteItem{Update: &types.Update{TableName: &f.table, Key: attributes{"id": text(id)},
-			UpdateExpression: aws.String("ADD n :one SET m.x = if_not_exists(m.x, :zero) + :one"), ExpressionAttributeValues: attributes{":one": number(1), ":zero": number(0)}}}
+		return types.TransactWriteItem{Update: &types.Update{
+			TableName: &f.table, Key: attributes{"id": text(id)},
+			UpdateExpression: aws.String("ADD n :one SET m.x = if_not_exists(m.x, :zero) + :one"), ExpressionAttributeValues: attributes{":one": number(1), ":zero": number(0)},
+		}}
 	}
 	for _, id := range []string{"a", "b"} {
 		if _, err := f.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &f.table, Item: attributes{"id": text(id), "m": &types.AttributeValueMemberM{Value: attributes{}}}}); err != nil {

@@ -334,14 +334,24 @@ func TestFault_VirtualTime(t *testing.T) {
 	})
 }
 
-// A cancelled caller asks nothing.
+// A cancelled caller asks nothing, even where the SDK does not look first.
 func TestClient_CancelledBeforeTheCall(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := f.create(ctx, "k"); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("client: %v", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://dynamodb.localtest", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
+	res, err := f.client.Options().HTTPClient.Do(r)
+	if !errors.Is(err, context.Canceled) {
+		_ = res.Body.Close()
+		t.Errorf("transport: %v", err)
 	}
 	if calls := f.Calls(""); len(calls) != 0 {
 		t.Errorf("calls %+v", calls)
@@ -403,7 +413,7 @@ func TestImports_NoTestingPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range strings.Fields(string(out)) {
+	for pkg := range strings.FieldsSeq(string(out)) {
 		if pkg == "testing" || pkg == "flag" || strings.HasPrefix(pkg, "testing/") {
 			t.Errorf("imports %s", pkg)
 		}

@@ -85,6 +85,9 @@ func (db *DB) end(ctx context.Context, f Fault, r *dynamo.Request, c *Call, a an
 
 // refusal is the answer that the fault puts in the place of the database's.
 func (db *DB) refusal(k FaultKind, r *dynamo.Request) (reply dynamo.Reply, ok bool) {
+	if k == 0 { // the common case
+		return dynamo.Reply{}, false
+	}
 	refuse := map[FaultKind]func() dynamo.Reply{
 		Throttled:             func() dynamo.Reply { return db.engine.Throttled(r) },
 		ServerError:           dynamo.InternalError,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -101,9 +102,7 @@ func (db *DB) Handler() http.Handler {
 			reset(w)
 			return
 		}
-		for name, values := range a.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), a.Header())
 		w.WriteHeader(a.Status)
 		if a.truncated {
 			_, _ = w.Write(a.Body[:len(a.Body)/2])

@@ -10,7 +10,8 @@ type usage map[string]units
 
 type units struct{ read, write float64 }
 
-func (u usage) read(table string, n float64)  { u[table] = units{u[table].read + n, u[table].write} }
+func (u usage) read(table string, n float64) { u[table] = units{u[table].read + n, u[table].write} }
+
 func (u usage) write(table string, n float64) { u[table] = units{u[table].read, u[table].write + n} }
 
 func (u usage) total() units {

@@ -9,7 +9,7 @@ import (
 // values are the placeholders that the tables of expressions use.
 var values = map[string]string{
 	":s": `{'S':'hello world'}`, ":hello": `{'S':'hello'}`, ":world": `{'S':'world'}`, ":n": `{'N':'5.0'}`, ":n1": `{'N':'1'}`, ":n2": `{'N':'2'}`,
-	":n3": `{'N':'3'}`, ":n9": `{'N':'9'}`, ":n10": `{'N':'10'}`, ":n11": `{'N':'11'}`, ":b": `{'B':'AQID'}`, ":b1": `{'B':'AQ=='}`, ":b2": `{'B':'AgM='}`,
+	":n3": `{'N':'3'}`, ":n9": `{'N':'9'}`, ":n10": `{'N':'10'}`, ":n50": `{'N':'50'}`, ":n11": `{'N':'11'}`, ":b": `{'B':'AQID'}`, ":b1": `{'B':'AQ=='}`, ":b2": `{'B':'AgM='}`,
 	":t": `{'BOOL':true}`, ":f": `{'BOOL':false}`, ":z": `{'NULL':true}`, ":ss": `{'SS':['q','p']}`, ":p": `{'S':'p'}`, ":ns": `{'NS':['2.5','1']}`,
 	":l": `{'L':[{'S':'a'},{'N':'2.0'},{'L':[{'S':'deep'}]}]}`, ":deep": `{'L':[{'S':'deep'}]}`, ":in": `{'S':'in'}`, ":e": `{'S':''}`, ":a": `{'S':'a'}`,
 	":S": `{'S':'S'}`, ":N": `{'S':'N'}`, ":M": `{'S':'M'}`, ":NULL": `{'S':'NULL'}`, ":SS": `{'S':'SS'}`, ":bad": `{'S':'DOG'}`, ":x": `{'S':'INPROGRESS'}`,
@@ -53,7 +53,7 @@ func TestCondition_Holds(t *testing.T) {
 	s := start(t)
 	s.put()
 	for condition, want := range map[string]bool{
-		"s = :s": true, "s <> :s": false, "s = same": true, "s <> part": true, ":s = s": true, "n = :n": true, "n = :n9": false,
+		"s = :s": true, "s <> :s": false, "s = same": true, "s <> part": true, ":s = s": true, "n = :n": true, "n = :n50": false, "n <> :n50": true, "n = :n9": false,
 		"n < :n10": true, "n < :n9": true, "n > :n10": false, "n >= :n": true, "n <= :n": true, "n > :n": false, ":n9 > n": true,
 		"s < :world": true, "s > :hello": true, "b = :b": true, "b < :b2": true, "b >= :b1": true,
 		"s = :n": false, "s <> :n": true, "s < :n": false, "n < :hello": false, "l < :n": false,

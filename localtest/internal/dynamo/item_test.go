@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -192,7 +193,7 @@ func TestConditionFailed_Item(t *testing.T) {
 		r := s.wantError(operation, body+condition+`,'ReturnValuesOnConditionCheckFailure':'ALL_OLD'}`, "ConditionalCheckFailedException", "")
 		s.want(string(r.Body), `{'__type':'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException','message':'The conditional request failed','Item':`+
 			strings.ReplaceAll(sample, "2.50", "2.5")+`}`)
-		if r.Status != 400 {
+		if r.Status != http.StatusBadRequest {
 			t.Errorf("%s: status %d", operation, r.Status)
 		}
 		for _, without := range []string{"}", `,'ReturnValuesOnConditionCheckFailure':'NONE'}`} {

@@ -175,7 +175,7 @@ func (r *listTables) check() error {
 	return nil
 }
 
-func (r *listTables) run(e *Engine, _ usage) (any, error) {
+func (r *listTables) run(e *Engine, _ usage) (any, error) { //nolint:unparam // one shape for all operations
 	e.mu.RLock()
 	names := slices.Sorted(maps.Keys(e.tables))
 	e.mu.RUnlock()

@@ -115,8 +115,10 @@ func TestTimeToLive(t *testing.T) {
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, body := range []string{``, `{`, `[]`, `"x"`, `5`, `{'TableName':5}`, `{'TableName':'hhh'}}`, `{'TableName':'hhh'} {}`, "\x00", `{'TableName':'hhh','Item':[]}`,
-		`{'TableName':'hhh','Item':{'id':`, strings.Repeat(`{'a':`, 20_000)} {
+	for _, body := range []string{
+		``, `{`, `[]`, `"x"`, `5`, `{'TableName':5}`, `{'TableName':'hhh'}}`, `{'TableName':'hhh'} {}`, "\x00", `{'TableName':'hhh','Item':[]}`,
+		`{'TableName':'hhh','Item':{'id':`, strings.Repeat(`{'a':`, 20_000),
+	} {
 		s.wantError("PutItem", body, "SerializationException", "")
 	}
 	deep := strings.Repeat(`{'L':[`, 4000) + `{'S':'x'}` + strings.Repeat(`]}`, 4000)

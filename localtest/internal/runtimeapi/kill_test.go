@@ -269,3 +269,9 @@ func TestFreeze_KilledAtTimeout(t *testing.T) {
 	wantError(t, r, "Sandbox.Timedout", "Task timed out after 0.30 seconds")
 	wantGone(t, r.PID)
 }
+
+func TestReach_NothingArmed(t *testing.T) {
+	t.Parallel()
+	var f Function
+	f.Reach("anywhere") // returns, and kills nobody
+}

@@ -35,7 +35,10 @@ func (p *points) arm(point string, nth int) {
 func (p *points) reach(point string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	left := p.armed[point]
+	left, ok := p.armed[point]
+	if !ok {
+		return false
+	}
 	for i := range left {
 		left[i]--
 	}
