@@ -1,0 +1,192 @@
+package idempotency
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+)
+
+// maxRounds bounds how often a request decides anew because the record changed under it.
+const maxRounds = 10
+
+// ownership is what the owner of a record knows of it.
+type ownership struct {
+	attempt Attempt
+	times   deadlines
+}
+
+// acquire makes this request the owner of the key's record, or finds the outcome that is already there, or says
+// why neither. Each round makes one decision by one conditional write; what the table says instead is the next
+// round's starting point.
+func (c *call) acquire(ctx context.Context) (found *record, own *ownership, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, c.stateError(fmt.Errorf("%w: the context has ended: %w", ErrNoTime, context.Cause(ctx)), nil)
+	}
+	seen, err := c.locate(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for range maxRounds {
+		if seen != nil {
+			found, again, err := c.decide(ctx, seen)
+			if err != nil || found != nil {
+				return found, nil, err
+			}
+			seen = again
+		}
+		rec, own, err := c.claim(ctx, seen)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case own != nil:
+			if err := c.confirm(ctx, own); err != nil {
+				return nil, nil, err
+			}
+			return nil, own, nil
+		}
+		seen = rec
+	}
+	return nil, nil, c.refuse(ctx, KindInProgress, ErrInProgress, seen)
+}
+
+// decide says what a record that is there means for this request: its outcome, a refusal, or a record that a
+// claim can be made on (nil: as if there were none).
+//
+// Expiry comes before the fingerprint, since a window that is over binds nobody (rule 24), and the fingerprint
+// before everything else: another request must learn neither the outcome nor the state (C12, I1).
+func (c *call) decide(ctx context.Context, rec *record) (found, claimable *record, err error) {
+	now := c.r.wallNow()
+	if rec.free(now) {
+		return nil, nil, nil
+	}
+	if err := c.match(rec); err != nil {
+		kind := KindMismatch
+		if badRecord(err) {
+			kind = KindStoreFailure
+		}
+		return nil, nil, c.refuse(ctx, kind, err, nil)
+	}
+	switch {
+	case rec.finished():
+		c.emit(ctx, KindReplayed, rec.number, c.begun, nil)
+		return rec, nil, nil
+	case rec.live(now):
+		if c.req.Wait > 0 {
+			return c.wait(ctx, rec)
+		}
+		return nil, nil, c.refuse(ctx, KindInProgress, ErrInProgress, rec)
+	case rec.status == released, c.req.OnUnknown == Rerun:
+		return nil, rec, nil
+	}
+	// Under Refuse nothing is written: no clock, however wrong, can make an unknown run again (H12).
+	return nil, nil, c.refuse(ctx, KindUnknown, ErrOutcomeUnknown, rec)
+}
+
+// claim makes the one conditional write that fits what was seen: acquire on nothing, re-acquire on a released
+// record, take over an unknown. It returns what it made its own, or the record that it met instead.
+func (c *call) claim(ctx context.Context, seen *record) (met *record, own *ownership, err error) {
+	times, err := c.plan(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	own = &ownership{times: times}
+	own.attempt.id = c.id
+	// A fresh token for each decision: one that was used before could make two runs owners at once (H16, rule 21).
+	own.attempt.Token = rand.Text()
+	cl := claim{
+		id: c.id, token: own.attempt.Token, ref: c.req.Ref, fingerprint: c.fingerprint,
+		now: times.start, leaseEnd: times.leaseEnd, retention: c.unknownRetention(),
+	}
+	var w write
+	kind := KindAcquired
+	switch {
+	case seen == nil:
+		w = c.r.table.acquire(cl)
+	case seen.status == released:
+		w = c.r.table.reacquire(cl, seen)
+	default:
+		w, kind = c.r.table.takeOver(cl, seen), KindTakenOver
+		own.attempt.Prior = seen.priorOf() // until the table says it better; a clean-up must know (rule 9)
+	}
+
+	acquiring, cancel := c.r.acquiring(ctx, times)
+	defer cancel()
+	rep, err := c.r.table.persist(acquiring, &c.meter, w, fewSends)
+	if err != nil {
+		return nil, nil, c.unanswered(ctx, own, rep, err)
+	}
+	switch {
+	case rep.applied && seen != nil && rep.rec == nil:
+		return nil, nil, c.unanswered(ctx, own, rep, errNoAttributes)
+	case rep.applied && seen == nil:
+		own.attempt.Number, own.attempt.Fence = 1, fence(times.start.UnixMilli(), 1)
+		if old := rep.rec; old != nil {
+			kind = KindExpired
+			if old.status == inProgress || old.status == unknown {
+				own.attempt.Prior = old.priorOf() // rule 8
+			}
+		}
+	case rep.applied, rep.rec != nil && rep.rec.token == own.attempt.Token && rep.rec.status == inProgress:
+		// Also our own write, applied by an earlier copy of the request whose reply was lost (I7). With another
+		// status it would be somebody's decision about an attempt that never began.
+		own.attempt.Number, own.attempt.Prior = rep.rec.number, rep.rec.prior
+		own.attempt.Fence = fence(rep.rec.window.UnixMilli(), rep.rec.number)
+	default:
+		return rep.rec, nil, nil
+	}
+	c.emit(ctx, kind, own.attempt.Number, c.begun, nil)
+	return nil, own, nil
+}
+
+var errNoAttributes = errors.New("the client returned no attributes of an update that asked for ALL_NEW")
+
+// fence grows from window to window by the windows' start and inside a window by the attempt's number (rule 19).
+func fence(windowMilli, number int64) int64 { return windowMilli*1024 + number }
+
+// confirm looks at the clock after the acquire's reply, which may have taken long: a process that was frozen,
+// or throttled for seconds, must not start a handler that another attempt may have replaced (H2, rule 2). The
+// gap between this look and the handler's effect can only be closed by the other side, with the fence.
+func (c *call) confirm(ctx context.Context, own *ownership) error {
+	if err := c.verifyAlone(ctx, own); err != nil {
+		return err
+	}
+	now := c.r.wallNow()
+	if ctx.Err() == nil && now.Before(own.times.handler) {
+		return nil
+	}
+	c.giveBack(ctx, own)
+	if cause := context.Cause(ctx); cause != nil {
+		return c.stateError(fmt.Errorf("%w: the context ended while the key was acquired: %w", ErrNoTime, cause), nil)
+	}
+	return c.stateError(fmt.Errorf("%w: acquiring the key took %s", ErrNoTime, now.Sub(own.times.start)), nil)
+}
+
+// unanswered ends a claim that the table refused or did not answer. Nothing was run. The write may have been made
+// all the same, so one ending write goes out; without it the key would be blocked for the lease, and for the
+// whole window under Refuse, by an attempt that never ran (H10, rule 9). A copy of the claim that is delayed in
+// the network may still land after that.
+func (c *call) unanswered(ctx context.Context, own *ownership, rep reply, err error) error {
+	if rep.applied || !refused(err) {
+		c.giveBack(ctx, own)
+	}
+	return c.unavailable(ctx, "acquire", err)
+}
+
+// giveBack ends an attempt whose handler has not run. It is best effort: without it the record says
+// "in progress" until the lease ends, and then unknown, which is safe.
+func (c *call) giveBack(ctx context.Context, own *ownership) {
+	ending, cancel := c.r.ending(ctx, own.times)
+	defer cancel()
+	s, kind := released, KindReleased
+	if own.attempt.Prior != nil {
+		s, kind = unknown, KindUnknown // what was unknown before stays so (H1)
+	}
+	rep, err := c.r.table.send(ending, &c.meter, c.r.table.release(own, s, c.r.wallNow(), c.unknownRetention()))
+	switch {
+	case err != nil:
+		c.emit(ctx, KindStoreFailure, own.attempt.Number, c.begun, fmt.Errorf("give back: %w", err))
+	case rep.applied:
+		c.emit(ctx, kind, own.attempt.Number, c.begun, nil)
+	}
+}

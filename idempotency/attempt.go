@@ -1,0 +1,79 @@
+package idempotency
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Attempt is one owned execution of a handler. [AttemptFrom] gets it out of the handler's context.
+type Attempt struct {
+	// Token is the attempt's random identity in the record.
+	Token string
+
+	// Number counts the attempts of the key's window, from 1.
+	Number int64
+
+	// Fence grows with every attempt of the key, from window to window too (as long as clocks, and the calls
+	// that acquire the key, are late by less than the retention): a downstream system that remembers the
+	// highest one seen can refuse a late attempt.
+	Fence int64
+
+	// Prior is set if an earlier attempt ended without telling: its effect may have happened.
+	Prior *Prior
+
+	id string // of the record
+}
+
+// Prior tells about the attempts before this one that ended without telling.
+type Prior struct {
+	Number   int64     // of the latest of them
+	Started  time.Time // when the first of them started: search the other side from there
+	LeaseEnd time.Time // when the lease of the latest ended
+	Steps    []string  // names of the steps that are recorded
+}
+
+type attemptKey struct{}
+
+// AttemptFrom returns the attempt that ctx belongs to, and nil outside of a handler.
+func AttemptFrom(ctx context.Context) *Attempt {
+	a, _ := ctx.Value(attemptKey{}).(*Attempt)
+	return a
+}
+
+// WithAttempt returns a context as a handler gets it, for tests that call a bare handler. Its downstream keys
+// depend on a.Token only.
+func WithAttempt(ctx context.Context, a Attempt) context.Context {
+	if a.id == "" {
+		a.id = "test#" + a.Token
+	}
+	if a.Prior != nil { // a copy: the library's own must not change when the handler changes what it got
+		prior := *a.Prior
+		prior.Steps = slices.Clone(prior.Steps)
+		a.Prior = &prior
+	}
+	return context.WithValue(ctx, attemptKey{}, &a)
+}
+
+// DownstreamKey returns the idempotency key for a call that the handler makes to another system, such as a card
+// processor: 32 characters of a–z and 2–7, the same in every attempt of this key. The name tells two calls of
+// one handler apart.
+//
+// It panics on a nil Attempt, since a call outside of an attempt would have no key to be recognised by.
+func (a *Attempt) DownstreamKey(name string) string {
+	a.mustOwn()
+	return downstreamKey(a.id, name)
+}
+
+// DownstreamUUID is [Attempt.DownstreamKey] as a UUID (version 8), for systems that ask for one.
+func (a *Attempt) DownstreamUUID(name string) string {
+	a.mustOwn()
+	return downstreamUUID(a.id, name)
+}
+
+func (a *Attempt) mustOwn() {
+	if a == nil {
+		panic("idempotency: downstream key of a nil Attempt: the context is not one that Do gave to the handler" +
+			" (in a test of a bare handler, use WithAttempt)")
+	}
+}

@@ -1,0 +1,204 @@
+package idempotency
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+)
+
+// OnUnknown says what to do with a record whose last attempt ended without telling: it crashed, timed out,
+// panicked, or returned an error that leaves its effect open.
+type OnUnknown int
+
+const (
+	// Refuse answers [ErrOutcomeUnknown] until somebody has looked. The default.
+	Refuse OnUnknown = iota + 1
+
+	// Rerun takes the record over and runs the handler again, with [Attempt.Prior] set. For handlers whose
+	// every effect may be repeated: it carries a downstream key, or looks for an earlier effect first.
+	Rerun
+)
+
+// The defaults of [Config], and the limits of a [Request].
+const (
+	DefaultRetention = 24 * time.Hour // of a recorded outcome
+	DefaultLease     = time.Minute    // where the context has no deadline
+
+	// MaxKey is the longest key, in bytes. Operation and ref have the same limit.
+	MaxKey = 255
+)
+
+// The clock and the polling; doc.go gives the formulas that they stand in.
+const (
+	// clockMargin is how much the clocks of two workers may differ.
+	clockMargin = 2 * time.Second
+
+	reserveShare = 10 // the reserve is a tenth of the time left, within these bounds:
+	reserveMin   = 50 * time.Millisecond
+	reserveMax   = time.Second
+
+	maxEnding = 30 * time.Second // how long an outcome is tried to be recorded
+
+	pollMin = 50 * time.Millisecond
+	pollMax = time.Second
+
+	retryAfterMin = time.Second
+	retryAfterMax = 2 * time.Second
+
+	maxScope     = 1024
+	maxRetention = 100 * 365 * 24 * time.Hour // keeps every sum of times within range
+	minSecret    = 16
+)
+
+// Config of a [Runner]. The zero value of every field but Table is a documented default.
+type Config struct {
+	// Table is the DynamoDB table's name or ARN. Required. See [Table] for its shape.
+	Table string
+
+	// Retention is how long a recorded outcome is replayed, counted from completion. It must outlive the
+	// longest redelivery of the function's trigger (an SQS queue keeps a message for up to 14 days, an
+	// asynchronous invocation is tried for 6 hours). Defaults to 24 hours; a request can have its own.
+	Retention time.Duration
+
+	// UnknownRetention is how long a key without an outcome stays protected (in progress, released or
+	// unknown), counted from the end of the attempt's lease; after that a re-execution is possible. Defaults
+	// to the longer of the retention and 24 hours, and is never shorter than the request's retention.
+	UnknownRetention time.Duration
+
+	// Lease is how long an attempt owns its record. Zero: as long as the context's deadline asks for (Lambda's
+	// time-out), or 1 minute where the context has none; the handler's context then ends with it. A lease that
+	// is set must cover the context's deadline and 2 s for clocks that differ, or the request is refused.
+	Lease time.Duration
+
+	// Reserve is the time kept back for recording the outcome: the handler's context ends that long before the
+	// caller's. Defaults to a tenth of the time left, at least 50 ms and at most 1 s.
+	Reserve time.Duration
+
+	// Wait is how long a concurrent duplicate waits for the first attempt's answer before it gets
+	// [ErrInProgress]. Defaults to 0, not at all; a request can have its own.
+	Wait time.Duration
+
+	// OnUnknown is the policy for an unknown outcome. Defaults to [Refuse]; a request can have its own.
+	OnUnknown OnUnknown
+
+	// Classify overrides the default table of what an unmarked error of the handler means (see the package
+	// comment); it returns 0 for errors that it leaves to the table.
+	Classify func(error) Class
+
+	// Failure rebuilds the user's own error from a replayed terminal failure. It may return nil for failures
+	// that it does not know: the [Failure] itself is then returned, as it is by default.
+	Failure func(*Failure) error
+
+	// Secrets switches the ids from SHA-256 to HMAC-SHA-256, for keys that could be guessed from their hash,
+	// such as e-mail addresses. Each has at least 16 bytes. The first one writes; the others are asked too, one
+	// read each before a request acquires its key and one after, so that a secret can be rotated: deploy
+	// {old, new}, then {new, old}, and drop the old one when the longest retention is over. An empty secret
+	// beside others stands for SHA-256, to rotate from it. A secret that is changed without this makes every
+	// key inside its window run again.
+	Secrets [][]byte
+
+	// Observe is told of every step of the protocol, in the goroutine of the request, after the step. It must
+	// be safe for concurrent use and quick. See [Event] and [Log].
+	Observe func(context.Context, Event)
+
+	// Now is the clock; defaults to time.Now. For tests: a worker's clock that is ahead or behind.
+	Now func() time.Time
+
+	// Schema names the table's attributes.
+	Schema Schema
+}
+
+// Runner runs handlers under idempotency keys, on one table. It is safe for concurrent use; one Runner serves
+// any number of operations. Make it once, outside of the handler.
+type Runner struct {
+	cfg     Config
+	table   table
+	results sync.Map // reflect.Type → resultType
+}
+
+// New returns a Runner on the client's table. It asks nothing of the table. A setting that cannot be right is
+// refused with a [FieldError].
+func New(client Client, cfg Config) (*Runner, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, &FieldError{Field: "client", Value: "nil", Rule: "a DynamoDB client is required, such as dynamodb.NewFromConfig returns"}
+	}
+	return &Runner{cfg: cfg, table: newTable(client, cfg)}, nil
+}
+
+// withDefaults returns a copy in which every zero value that has a default has it.
+func (c Config) withDefaults() Config {
+	if c.Retention == 0 {
+		c.Retention = DefaultRetention
+	}
+	if c.UnknownRetention == 0 {
+		c.UnknownRetention = max(c.Retention, DefaultRetention)
+	}
+	if c.OnUnknown == 0 {
+		c.OnUnknown = Refuse
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Schema = c.Schema.withDefaults()
+	c.Secrets = slices.Clone(c.Secrets)
+	for i := range c.Secrets {
+		c.Secrets[i] = slices.Clone(c.Secrets[i])
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	if c.Table == "" {
+		return &FieldError{"Config.Table", "empty", "the table's name is required"}
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{
+		{"Config.Retention", c.Retention},
+		{"Config.UnknownRetention", c.UnknownRetention},
+		{"Config.Lease", c.Lease},
+		{"Config.Reserve", c.Reserve},
+		{"Config.Wait", c.Wait},
+	} {
+		if err := validDuration(d.field, d.value); err != nil {
+			return err
+		}
+	}
+	if shortest := clockMargin + max(c.Reserve, reserveMin); c.Lease > 0 && c.Lease <= shortest {
+		return &FieldError{"Config.Lease", c.Lease.String(), fmt.Sprintf("must be longer than %s, which clocks may differ by and the outcome needs", shortest)}
+	}
+	if err := validPolicy("Config.OnUnknown", c.OnUnknown); err != nil {
+		return err
+	}
+	for i, secret := range c.Secrets {
+		if plain := len(secret) == 0 && len(c.Secrets) > 1; len(secret) < minSecret && !plain {
+			return &FieldError{fmt.Sprintf("Config.Secrets[%d]", i), fmt.Sprintf("%d bytes long", len(secret)), fmt.Sprintf("at least %d bytes are needed", minSecret)}
+		}
+	}
+	return c.Schema.validate()
+}
+
+func validDuration(field string, d time.Duration) error {
+	if d < 0 {
+		return &FieldError{field, d.String(), "must not be negative"}
+	}
+	if d > maxRetention {
+		return &FieldError{field, d.String(), "must be at most 100 years"}
+	}
+	return nil
+}
+
+func validPolicy(field string, p OnUnknown) error {
+	if p != Refuse && p != Rerun {
+		return &FieldError{field, fmt.Sprintf("%d", p), "must be Refuse or Rerun"}
+	}
+	return nil
+}

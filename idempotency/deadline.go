@@ -1,0 +1,92 @@
+package idempotency
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// deadlines are the times of one attempt, all counted from its start. Local clocks only stop an attempt early;
+// the record's lease, compared by the table, decides who owns it.
+//
+//	lease end        = context's deadline + clock margin, or start + Config.Lease
+//	hard deadline    = context's deadline, but not after lease end - clock margin
+//	handler deadline = hard deadline - reserve
+type deadlines struct {
+	start    time.Time // by the Runner's clock, and the three below too
+	handler  time.Time
+	hard     time.Time
+	leaseEnd time.Time
+	reserve  time.Duration
+}
+
+// wallNow reads the Runner's clock without its monotonic part, which stands still while a sandbox is frozen.
+func (r *Runner) wallNow() time.Time { return r.cfg.Now().Round(0) }
+
+// plan computes the times of an attempt that starts now, or says why none can start.
+func (r *Runner) plan(ctx context.Context) (deadlines, error) {
+	d := deadlines{start: r.wallNow()}
+	lease := r.cfg.Lease
+	left := maxRetention
+	if deadline, ok := ctx.Deadline(); ok {
+		// The context's timer runs by the process's clock, whatever the Runner's says; so does this.
+		left = min(time.Until(deadline.Round(0)), maxRetention)
+		needed := left + clockMargin
+		switch {
+		case lease == 0:
+			lease = needed
+		case lease < needed:
+			// The handler would outlive its lease, and another attempt could run beside it (rule 3).
+			return d, &FieldError{
+				"Config.Lease", lease.String(),
+				fmt.Sprintf("must cover the context's deadline, %s from now, and %s for clocks that differ; zero does so by itself", left, clockMargin),
+			}
+		}
+	} else if lease == 0 {
+		lease = DefaultLease
+	}
+	left = min(left, lease-clockMargin)
+	d.reserve = r.cfg.Reserve
+	if d.reserve == 0 {
+		d.reserve = min(max(left/reserveShare, reserveMin), reserveMax)
+	}
+	d.leaseEnd = d.start.Add(lease)
+	d.hard = d.start.Add(left)
+	d.handler = d.hard.Add(-d.reserve)
+	if !d.start.Before(d.handler) {
+		return d, fmt.Errorf("%w: %s left, of which %s are kept to record the outcome", ErrNoTime, max(left, 0), d.reserve)
+	}
+	return d, nil
+}
+
+// toContext translates a time of the Runner's clock into one of the process's, which contexts run by.
+func (r *Runner) toContext(t time.Time) time.Time {
+	return time.Now().Round(0).Add(t.Sub(r.wallNow()))
+}
+
+// acquiring bounds the calls before the handler: after its deadline nothing would start.
+func (r *Runner) acquiring(ctx context.Context, d deadlines) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, r.toContext(d.handler))
+}
+
+// handling is the handler's context. It ends before the caller's and before the lease.
+func (r *Runner) handling(ctx context.Context, d deadlines) (context.Context, context.CancelFunc) {
+	cause := fmt.Errorf("idempotency: the handler's time is over, %s are kept to record its outcome: %w", d.reserve, context.DeadlineExceeded)
+	return context.WithDeadlineCause(ctx, r.toContext(d.handler), cause)
+}
+
+// ending is the context of an ending write. It is detached from the caller's: a client that hangs up, or the end
+// of the handler's time, must not lose the outcome of what was done (C16). It is bounded by the hard deadline, and by
+// half a minute, after which no gateway waits for the answer any more. A handler that has overrun even that (no Lambda then, which would have killed it) still has its reserve: a late
+// attempt that nobody has replaced may end its record.
+func (r *Runner) ending(ctx context.Context, d deadlines) (context.Context, context.CancelFunc) {
+	now := r.wallNow()
+	end := d.hard
+	if latest := now.Add(maxEnding); end.After(latest) {
+		end = latest
+	}
+	if earliest := now.Add(d.reserve); end.Before(earliest) {
+		end = earliest
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), r.toContext(end))
+}

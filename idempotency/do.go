@@ -1,0 +1,130 @@
+package idempotency
+
+import (
+	"bytes"
+	"context"
+	"reflect"
+	"time"
+)
+
+// Result is the answer to a request.
+type Result[T any] struct {
+	// Value is what the handler returned: now, or when the outcome was recorded.
+	Value T
+
+	// Replayed says that Value was recorded by another attempt and the handler's own, if it ran, is not it.
+	Replayed bool
+
+	// CompletedAt is when the outcome was recorded, by the clock of the attempt that did.
+	CompletedAt time.Time
+}
+
+// Do runs fn once for the request's key and returns its result; every retry inside the window gets the recorded
+// result instead, without running fn.
+//
+// fn's context ends before ctx does, so that time is left to record the outcome, and [AttemptFrom] gets the
+// attempt out of it. A context without deadline ends with the lease.
+//
+// What fn returns decides: a result is recorded and replayed as JSON, and so is an error marked [Terminal]; an
+// error marked [Unknown], a panic, runtime.Goexit or the end of fn's time leave the outcome unknown; any other
+// error releases the key, and the next request runs fn again. The package comment has the whole table. The
+// caller of this very run gets fn's own error, unwrapped and without its mark; a replayed failure is a
+// [Failure], or what Config.Failure makes of it.
+//
+// A result that does not fit into DynamoDB's item, or that encoding/json cannot encode, is returned to this
+// caller and recorded without its body: later requests get [ErrNoBody] and fn does not run again.
+//
+// Errors of the protocol, each as a [StateError]: [ErrInProgress], [ErrMismatch], [ErrOutcomeUnknown],
+// [ErrLeaseLost] (with the winner's result, if there is one), [ErrNotRecorded], [ErrUnavailable], [ErrNoTime],
+// [ErrNoBody], [ErrBadRecord]; and a [FieldError] for a request that cannot be right, or an error that names the
+// part of Input that has no fingerprint.
+func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Context) (T, error)) (Result[T], error) {
+	c, err := r.begin(req)
+	if err != nil {
+		return Result[T]{}, err
+	}
+	if fn == nil {
+		return Result[T]{}, &FieldError{"fn", "nil", "a handler is required"}
+	}
+	result := r.resultType(reflect.TypeFor[T]())
+	if result.err != nil {
+		return Result[T]{}, result.err
+	}
+	var value T
+	answer, err := c.do(ctx, handler{
+		run: func(ctx context.Context) (err error) {
+			value, err = fn(ctx)
+			return err
+		},
+		encode: func() (data []byte, err error) {
+			if data, err = encode(&value); err == nil && (result.open || bytes.Contains(data, badUTF8)) {
+				// What is in an any is read back as a map, a json.Number, …, and what is no UTF-8 as a
+				// replacement character: the first caller gets the same.
+				var same T
+				if err = decode(data, &same); err == nil {
+					value = same
+				}
+			}
+			return data, err
+		},
+	})
+	if answer.replayed != nil {
+		res, err := replay[T](r, answer.replayed, answer.id)
+		if lost := answer.lost; lost != nil {
+			lost.Winner = err
+			return res, lost
+		}
+		return res, err
+	}
+	if err != nil {
+		return Result[T]{}, err
+	}
+	return Result[T]{Value: value, CompletedAt: answer.completed}, nil
+}
+
+// badUTF8 is how encoding/json writes a byte of a string that is not UTF-8. Read back, it is one character.
+var badUTF8 = []byte(`\ufffd`)
+
+// Lookup returns the recorded outcome of the request's key and never runs anything. Besides Do's errors it
+// returns [ErrNotFound] if there is no record, or one that the next request would run anew (its window is over,
+// or it was released). Operation, Scope and Key are required; Input may be nil, and is then not compared.
+func Lookup[T any](ctx context.Context, r *Runner, req Request) (Result[T], error) {
+	if req.Input == nil {
+		req.Input = AnyInput
+	}
+	c, err := r.begin(req)
+	if err != nil {
+		return Result[T]{}, err
+	}
+	if err := r.resultType(reflect.TypeFor[T]()).err; err != nil {
+		return Result[T]{}, err
+	}
+	answer, err := c.lookup(ctx)
+	if err != nil {
+		return Result[T]{}, err
+	}
+	return replay[T](r, answer.replayed, answer.id)
+}
+
+// handler is the user's function, without its type.
+type handler struct {
+	run    func(context.Context) error
+	encode func() ([]byte, error) // the result of a run without error
+}
+
+// answer is what a request gets.
+type answer struct {
+	id        string
+	replayed  *record     // another attempt's outcome
+	lost      *StateError // the caller's own attempt has lost its lease to that one
+	completed time.Time   // of the handler's own result
+}
+
+// do takes the request through the protocol.
+func (c *call) do(ctx context.Context, h handler) (answer, error) {
+	found, own, err := c.acquire(ctx)
+	if err != nil || found != nil {
+		return answer{id: c.id, replayed: found}, err
+	}
+	return c.run(ctx, own, h)
+}

@@ -1,0 +1,151 @@
+// Package idempotency runs a handler once per idempotency key and gives every retry the first answer, with one
+// DynamoDB item per key.
+//
+// Start with [New] and [Do]. Package lambda wraps AWS Lambda handlers with them; package localtest has a DynamoDB
+// to test them on. The rest of this comment is the protocol: read it before you trust it with money.
+//
+// After an effect that may not be repeated, return [Unknown] for every error. It is the one rule that the
+// library cannot follow for you.
+//
+// # Guarantee
+//
+// For one scope, operation and key, inside the key's window:
+//
+//	I1   One fingerprint. Every accepted request has the same fingerprint; another one is refused, whatever state
+//	     the record is in. A release keeps the binding.
+//	I2   One owner. At most one attempt owns the record, decided by one conditional write, never by a read
+//	     followed by a write.
+//	I3   One outcome. At most one is recorded, and every later request gets what was recorded.
+//	I4   Fencing. Only the owner's token ends an attempt. A late attempt changes nothing and is told so. The fence
+//	     that a handler is given grows with every attempt.
+//	I5   No blind second run. An attempt that ended without telling leaves an unknown outcome, and only the
+//	     policy [Rerun] lets another one run.
+//	I6   A live lease is never taken, neither by another request nor by the window's end, as long as clocks differ
+//	     by less than 2 s.
+//	I7   An own write is recognised: a condition that fails on an earlier copy of the same write, whose reply was
+//	     lost, counts as that write's success.
+//	I8   Fail closed. If the table cannot be asked, the handler does not run.
+//	I9   Record before answer. The outcome is durable before the caller gets it; if it cannot be recorded, the
+//	     caller is told that the effect may have happened.
+//	I11  Isolation. A caller neither sees nor meets another scope's or operation's record, and raw keys are
+//	     neither stored nor logged.
+//
+// (I10, effects inside DynamoDB that commit with the outcome, comes with transactions and is not there yet.)
+//
+// Not guaranteed: anything after the window; a second payment under another key; a path to the effect that goes
+// around this library; several operations together. An effect outside of DynamoDB is at most one owned execution
+// at a time, which is weaker than one execution: the same identity must cross the boundary, and
+// [Attempt.DownstreamKey] is made for that.
+//
+// # Who is authoritative
+//
+// The table, for who owns a key: a conditional write is evaluated there, against the item as it is. Local clocks
+// only stop an attempt early. The first writer of an outcome, for what the answer is. The caller, for which
+// requests are the same: it makes the key.
+//
+// # States
+//
+//	                 acquire
+//	(no record, or ------------> INPROGRESS --- complete ---> COMPLETED
+//	 window over)                 |   ^   |
+//	                              |   |   +------ fail -----> FAILED
+//	          +---- release ------+   |   |
+//	          v                   |   |   +-- mark unknown -> UNKNOWN
+//	       RELEASED -- re-acquire-----+                         |
+//	                              |   |                         |
+//	                (lease over)  +---+------- take over -------+
+//
+// A record in INPROGRESS whose lease is over is as unknown as one in UNKNOWN. Every transition is one conditional
+// write:
+//
+//	acquire        no record; or its window is over, its status is a known one, and its lease, if it is in
+//	               progress, is over. Replaces the record.
+//	re-acquire     status RELEASED, and the token that was seen
+//	take over      the token that was seen, and UNKNOWN, or INPROGRESS with the lease over
+//	complete       my token and INPROGRESS
+//	fail           my token and INPROGRESS
+//	release        my token and INPROGRESS; becomes UNKNOWN if the attempt took an unknown over
+//	mark unknown   my token and INPROGRESS
+//	give back      an acquire without an answer, or with no time left after it: as release
+//
+// Re-acquire and take over are updates that keep the fingerprint and whatever else the record holds.
+//
+// # Lease and deadlines
+//
+//	lease end        = context's deadline + 2 s, or start + Config.Lease (1 min where there is neither)
+//	hard deadline    = context's deadline, and not after lease end - 2 s
+//	handler deadline = hard deadline - reserve
+//	reserve          = a tenth of the time left, at least 50 ms, at most 1 s
+//	window           = without an outcome: lease end + unknown retention; with one: completion + retention
+//
+// Nothing starts whose handler deadline has passed: before the acquire, nor after its reply. Ending writes go out
+// on a context that is detached from the caller's cancellation. No goroutine is started, so nothing is left to
+// run when Lambda thaws a sandbox.
+//
+// # What an error means
+//
+// The handler's own mark decides ([Terminal], [Unknown], [Safe]); then [Config.Classify]; then this table, in
+// which any ambiguous part of an error's tree makes it ambiguous:
+//
+//	error                                                            outcome
+//	-----                                                            -------
+//	end of a context, network time-out                               unknown
+//	connection reset, broken pipe, EOF, closed, no response          unknown
+//	any other *url.Error, *net.OpError or SDK send error             unknown
+//	an SDK reply that could not be read, an SDK call cancelled       unknown
+//	remote status 5xx (HTTPStatusCode or StatusCode method)          unknown
+//	a panic, runtime.Goexit                                          unknown
+//	dial, name look-up, TLS handshake, a URL that does not parse     released
+//	an error of this library from a nested Do                        released: the inner record guards its effect
+//	anything else                                                    released
+//
+// Clients that hide the transport behind types of their own (gRPC, some payment SDKs) need Unknown at the call,
+// or a Classify that knows them. So does a client that sends again by itself, as net/http does after a redirect
+// and for a request with an Idempotency-Key header: what it reports is its last try.
+//
+// # What is compared
+//
+// The fingerprint is SHA-256 over canonical JSON: members sorted, numbers by their value, no white space. A
+// json.RawMessage is compared as it is, duplicate members refused. Of any other value the struct members that
+// are zero are left out, so that a field which a deploy adds does not change the fingerprint of requests that do
+// not use it. What the Go type cannot hold is not compared.
+//
+// # When things fail
+//
+//	crash before the acquire is applied     nothing there; the next request runs
+//	crash between acquire and handler       as a crash in the handler: nobody can tell them apart
+//	crash in the handler                    in progress until the lease ends, then unknown
+//	crash after the outcome is recorded     replay
+//	lost reply of any write                 recognised as one's own write
+//	no answer to the acquire at all         not run; one write gives the key back, if it gets through
+//	no answer to the completion             ErrNotRecorded; the record says what is true, or unknown later
+//	table down, throttled, no permission    ErrUnavailable, not run; throttled, a finished record still replays
+//	the lease is lost                       ErrLeaseLost with the winner's outcome
+//	the record is deleted during a run      ErrNotRecorded; it is not made again
+//	clocks differ by more than 2 s          I6 fails under Rerun; what is recorded stays right
+//	TTL deletes late                        an expired record counts as none; TTL is relied on nowhere
+//	a sandbox is frozen during the run      its late end changes nothing if another attempt has taken over; its
+//	                                        late effect can only be stopped by the other side, with the fence
+//
+// # Compatibility
+//
+// Ids, items, fingerprints and downstream keys are fixed by golden vectors and change only with the record's
+// schema number. A record of a newer schema is refused with [ErrBadRecord], never guessed at.
+//
+// # Glossary
+//
+//	key          the caller's name for one logical request
+//	scope        whose key it is
+//	operation    what is done
+//	fingerprint  hash of what must be equal in a retry
+//	record       the item of one (scope, operation, key)
+//	attempt      one owned execution of the handler
+//	token        the attempt's random identity
+//	lease        how long an attempt owns the record
+//	outcome      the recorded result or terminal failure
+//	replay       handing out a recorded outcome
+//	retention    how long the record counts; the window is the time from the first acquire to its end
+//	take over    becoming the owner of an unknown
+//	step         a part of a handler whose result is recorded of its own (to come)
+//	unknown      ended without telling whether the effect happened
+package idempotency

@@ -1,0 +1,268 @@
+package idempotency
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// schemaVersion is the record format of this release. Attributes can be added without raising it.
+const schemaVersion = 1
+
+// The attributes of a record, besides those that [Schema] names.
+const (
+	attrStatus       = "status"
+	attrAttempt      = "attempt"    // the owner's token
+	attrNumber       = "attempt_no" // of the owner, counted in the window
+	attrWindow       = "window"     // ms: when the window's first attempt started; the upper part of the fence
+	attrStarted      = "started"    // ms: when the present attempt started
+	attrLease        = "in_progress_expiration"
+	attrCompleted    = "completed" // ms: when the outcome was recorded
+	attrValidation   = "validation"
+	attrRef          = "ref"
+	attrSteps        = "steps"
+	attrPriorNumber  = "prior_no"
+	attrPriorStarted = "prior_started"
+	attrPriorLease   = "prior_lease"
+	attrPrev         = "prev"     // token of the owner before
+	attrPrevEnd      = "prev_end" // the status that one left behind
+	attrForm         = "form"     // of the owner: "do"; "tx" is kept for transactions
+	attrExternal     = "ext"      // kept for steps: an effect outside of the table was recorded
+	attrData         = "data"
+	attrEncoding     = "encoding" // of data; absent: JSON text
+	attrBody         = "body"     // kept for answers that are stored in items of their own
+	attrSchema       = "schema"
+)
+
+// attributes are the names that a table's own keys must not have.
+var attributes = []string{
+	attrStatus, attrAttempt, attrNumber, attrWindow, attrStarted, attrLease, attrCompleted, attrValidation, attrRef,
+	attrSteps, attrPriorNumber, attrPriorStarted, attrPriorLease, attrPrev, attrPrevEnd, attrForm, attrExternal,
+	attrData, attrEncoding, attrBody, attrSchema,
+}
+
+// status is where a record stands.
+type status string
+
+const (
+	inProgress status = "INPROGRESS"
+	completed  status = "COMPLETED"
+	failed     status = "FAILED" // a recorded terminal failure
+	released   status = "RELEASED"
+	unknown    status = "UNKNOWN"
+)
+
+const (
+	formDo = "do"
+
+	// encodingNone marks an outcome whose body could not be stored: done, and never to be run again.
+	encodingNone = "none"
+)
+
+type item = map[string]types.AttributeValue
+
+// record is an item of the table, read.
+type record struct {
+	status      status
+	token       string
+	number      int64
+	window      time.Time
+	started     time.Time
+	leaseEnd    time.Time // zero once there is an outcome
+	completed   time.Time // zero until there is one
+	expires     int64     // unix seconds
+	fingerprint string    // "": the request came with AnyInput
+	ref         string
+	steps       []string // names, sorted
+	prior       *Prior
+	prev        string
+	prevEnd     status
+	data        []byte
+	noBody      bool
+}
+
+func (rec *record) finished() bool { return rec.status == completed || rec.status == failed }
+
+// expired says whether the window is over. The clock margin is taken off, so that a clock which is ahead does
+// not end a window before its time (rule 11).
+func (rec *record) expired(now time.Time) bool {
+	return rec.expires < expiredBefore(now)
+}
+
+// expiredBefore is the bound that expiries are compared with, in the condition as here: seconds, rounded down.
+func expiredBefore(now time.Time) int64 { return now.Add(-clockMargin).Unix() }
+
+// live says whether the lease of an attempt in progress still holds.
+func (rec *record) live(now time.Time) bool {
+	return rec.status == inProgress && rec.leaseEnd.UnixMilli() >= now.UnixMilli()
+}
+
+// free says whether a new request may have the whole record replaced: acquire's condition, read.
+func (rec *record) free(now time.Time) bool { return rec.expired(now) && !rec.live(now) }
+
+// readRecord refuses whatever it does not know: a guess could run a handler twice. The error wraps
+// [ErrBadRecord] and names the attribute, what it holds and the rule.
+func readRecord(it item, s Schema) (*record, error) {
+	r := reader{item: it}
+	if v := r.number(attrSchema); r.err == nil && v != schemaVersion {
+		return nil, badAttribute(attrSchema, strconv.FormatInt(v, 10), fmt.Sprintf("this release reads format %d", schemaVersion))
+	}
+	rec := &record{
+		status:      status(r.text(attrStatus)),
+		token:       r.text(attrAttempt),
+		number:      r.number(attrNumber),
+		window:      r.time(attrWindow),
+		started:     r.time(attrStarted),
+		expires:     r.number(s.Expiry),
+		fingerprint: r.optionalText(attrValidation),
+		ref:         r.optionalText(attrRef),
+		prev:        r.optionalText(attrPrev),
+		prevEnd:     status(r.optionalText(attrPrevEnd)),
+	}
+	switch rec.status {
+	case completed, failed:
+		rec.completed = r.time(attrCompleted)
+		rec.data, rec.noBody = r.body()
+	case inProgress, released, unknown:
+		rec.leaseEnd = r.time(attrLease)
+		rec.steps = r.stepNames()
+		if _, ok := it[attrPriorNumber]; ok {
+			rec.prior = &Prior{
+				Number:   r.number(attrPriorNumber),
+				Started:  r.time(attrPriorStarted),
+				LeaseEnd: r.time(attrPriorLease),
+				Steps:    rec.steps,
+			}
+		}
+	default:
+		if r.err == nil {
+			return nil, badAttribute(attrStatus, fmt.Sprintf("%q", rec.status), "is not a status that this release knows")
+		}
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return rec, nil
+}
+
+// priorOf describes the attempt that rec's owner left without telling.
+func (rec *record) priorOf() *Prior {
+	p := &Prior{Number: rec.number, Started: rec.started, LeaseEnd: rec.leaseEnd, Steps: rec.steps}
+	if rec.prior != nil {
+		p.Started = rec.prior.Started
+	}
+	return p
+}
+
+// reader reads attributes and keeps the first error.
+type reader struct {
+	item item
+	err  error
+}
+
+func (r *reader) text(name string) string {
+	s, ok := r.item[name].(*types.AttributeValueMemberS)
+	if !ok {
+		r.fail(name, "must be a string")
+		return ""
+	}
+	return s.Value
+}
+
+func (r *reader) optionalText(name string) string {
+	if _, ok := r.item[name]; !ok {
+		return ""
+	}
+	return r.text(name)
+}
+
+func (r *reader) number(name string) int64 {
+	n, ok := r.item[name].(*types.AttributeValueMemberN)
+	if !ok {
+		r.fail(name, "must be a number")
+		return 0
+	}
+	v, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		r.fail(name, "must be a whole number")
+	}
+	return v
+}
+
+// time reads milliseconds since 1970.
+func (r *reader) time(name string) time.Time { return time.UnixMilli(r.number(name)).UTC() }
+
+// body reads the outcome: JSON text as a string, or as bytes where it is not valid UTF-8.
+func (r *reader) body() (data []byte, none bool) {
+	switch encoding := r.optionalText(attrEncoding); encoding {
+	case "":
+	case encodingNone:
+		return nil, true
+	default:
+		r.failWith(badAttribute(attrEncoding, fmt.Sprintf("%q", encoding), "is not an encoding that this release reads"))
+		return nil, false
+	}
+	switch v := r.item[attrData].(type) {
+	case *types.AttributeValueMemberS:
+		return []byte(v.Value), false
+	case *types.AttributeValueMemberB:
+		return slices.Clone(v.Value), false
+	}
+	r.fail(attrData, "must be a string or bytes")
+	return nil, false
+}
+
+func (r *reader) stepNames() []string {
+	switch steps := r.item[attrSteps].(type) {
+	case nil:
+	case *types.AttributeValueMemberM:
+		return slices.Sorted(maps.Keys(steps.Value))
+	default:
+		r.fail(attrSteps, "must be a map")
+	}
+	return nil
+}
+
+func (r *reader) fail(name, rule string) {
+	found := "absent"
+	switch v := r.item[name].(type) {
+	case nil:
+	case *types.AttributeValueMemberN:
+		found = v.Value
+	default:
+		// Its value could be a caller's data; its type is enough to find the fault.
+		found = fmt.Sprintf("a %T", v)
+	}
+	r.failWith(badAttribute(name, found, rule))
+}
+
+func (r *reader) failWith(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func badAttribute(name, value, rule string) error {
+	return fmt.Errorf("%w: attribute %s is %s: %s", ErrBadRecord, name, value, rule)
+}
+
+func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func numberValue(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func timeValue(t time.Time) types.AttributeValue { return numberValue(t.UnixMilli()) }
+
+// upToSecond rounds up: an expiry must never lie before the moment that it stands for (rule 11).
+func upToSecond(t time.Time) int64 {
+	s := t.Unix()
+	if t.Nanosecond() > 0 {
+		s++
+	}
+	return s
+}

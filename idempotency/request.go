@@ -1,0 +1,128 @@
+package idempotency
+
+import (
+	"fmt"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// GlobalScope as a [Request.Scope] says that every caller shares the operation's keys.
+const GlobalScope = "*"
+
+// AnyInput as a [Request.Input] switches the fingerprint off: any request with the key gets its outcome.
+const AnyInput = anyInput(0)
+
+type anyInput int
+
+// Request says which logical request this is. Operation, Scope, Key and Input are required by [Do]; package
+// lambda's wrappers fill in what they know.
+type Request struct {
+	// Operation names what is done, such as "create-payment". It is stored in clear, and it is part of the
+	// record's identity: renaming it makes every key run again. At most 255 bytes of printable text.
+	Operation string
+
+	// Scope says whose key it is: the tenant or the authenticated caller. Two scopes never meet. Take it from
+	// the authoriser, never from the request's body: a stranger who names another's scope could replay that
+	// one's answers. [GlobalScope] for keys that all callers share. At most 1024 bytes; stored hashed.
+	Scope string
+
+	// Key is the caller's idempotency key. At most 255 bytes; stored hashed.
+	Key string
+
+	// Input is what has to be equal in a retry. Its fingerprint is bound to the key, and another one is refused
+	// with [ErrMismatch]. A json.RawMessage is compared as JSON, any other value as the JSON of what is set in
+	// it (see the package comment). Leave out what differs from try to try, such as a timestamp, by giving a
+	// struct of the fields that matter. [AnyInput] accepts any. Only the hash is stored.
+	Input any
+
+	// Ref is how a person finds the business object of an unknown outcome, such as "order 17". It is stored and
+	// shown in clear, so it must not be a secret. Optional; at most 255 bytes of printable text.
+	Ref string
+
+	// Retention, Wait and OnUnknown override the Runner's Config where they are not zero.
+	Retention time.Duration
+	Wait      time.Duration
+	OnUnknown OnUnknown
+}
+
+// complete returns the request with the Runner's settings filled in, or what is wrong with it.
+func (r *Runner) complete(req Request) (Request, error) {
+	if r == nil {
+		return req, &FieldError{"Runner", "nil", "make one with New"}
+	}
+	if err := validText("Request.Operation", req.Operation); err != nil {
+		return req, err
+	}
+	if err := validSecretText("Request.Scope", req.Scope, "name the caller, or say GlobalScope", maxScope); err != nil {
+		return req, err
+	}
+	if err := validSecretText("Request.Key", req.Key, "the caller's key is required", MaxKey); err != nil {
+		return req, err
+	}
+	if req.Ref != "" {
+		if err := validText("Request.Ref", req.Ref); err != nil {
+			return req, err
+		}
+	}
+	if err := validDuration("Request.Retention", req.Retention); err != nil {
+		return req, err
+	}
+	if err := validDuration("Request.Wait", req.Wait); err != nil {
+		return req, err
+	}
+	if req.Retention == 0 {
+		req.Retention = r.cfg.Retention
+	}
+	if req.Wait == 0 {
+		req.Wait = r.cfg.Wait
+	}
+	if req.OnUnknown == 0 {
+		req.OnUnknown = r.cfg.OnUnknown
+	}
+	return req, validPolicy("Request.OnUnknown", req.OnUnknown)
+}
+
+// fingerprint returns the input's fingerprint; "" under AnyInput.
+func (req *Request) fingerprint() (string, error) {
+	switch req.Input.(type) {
+	case nil:
+		return "", &FieldError{"Request.Input", "nil", "give what has to be equal in a retry, or say AnyInput"}
+	case anyInput:
+		return "", nil
+	}
+	fp, err := fingerprint(req.Input)
+	if err != nil {
+		return "", fmt.Errorf("idempotency: fingerprint of Request.Input: %w", err)
+	}
+	return fp, nil
+}
+
+// validText is for what is stored and shown in clear.
+func validText(field, s string) error {
+	switch {
+	case s == "":
+		return &FieldError{field, "empty", "is required"}
+	case len(s) > MaxKey:
+		return &FieldError{field, fmt.Sprintf("%d bytes long", len(s)), fmt.Sprintf("at most %d bytes are allowed", MaxKey)}
+	case !utf8.ValidString(s):
+		return &FieldError{field, fmt.Sprintf("%q", s), "must be valid UTF-8"}
+	}
+	for _, c := range s {
+		if !unicode.IsPrint(c) {
+			return &FieldError{field, fmt.Sprintf("%q", s), "must be printable: no control characters, nor invisible ones"}
+		}
+	}
+	return nil
+}
+
+// validSecretText is for what is hashed and never shown; any bytes will do.
+func validSecretText(field, s, rule string, limit int) error {
+	switch {
+	case s == "":
+		return &FieldError{field, "empty", rule}
+	case len(s) > limit:
+		return &FieldError{field, fmt.Sprintf("%d bytes long", len(s)), fmt.Sprintf("at most %d bytes are allowed", limit)}
+	}
+	return nil
+}

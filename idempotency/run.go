@@ -1,0 +1,180 @@
+package idempotency
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// run runs the handler of the attempt that owns the record, and records how it ended before anybody is told (I9).
+func (c *call) run(ctx context.Context, own *ownership, h handler) (answer, error) {
+	e := ending{call: c, own: own, began: c.r.wallNow()}
+	handling, cancel := c.r.handling(WithAttempt(ctx, own.attempt), own.times)
+	defer cancel()
+
+	told := false
+	defer func() {
+		// A panic, or runtime.Goexit: both go on by themselves after this, with their value and stack. Not
+		// recovered and raised again, since that would show another stack and turn Goexit into a panic.
+		if !told {
+			_, _ = e.unknown(ctx, errAbandoned) // there is nobody to tell: the panic is the answer
+		}
+	}()
+	handlerErr := h.run(handling)
+	var data []byte
+	var class Class
+	var encodeErr error
+	if handlerErr == nil {
+		data, encodeErr = h.encode()
+	} else {
+		class = c.r.cfg.classify(handlerErr)
+		handlerErr = unmarked(handlerErr)
+		if class == Recorded {
+			data, encodeErr = encode(failureOf(handlerErr))
+		}
+	}
+	told = true
+
+	switch class {
+	case Recorded:
+		return e.record(ctx, failed, data, encodeErr, handlerErr)
+	case Ambiguous:
+		return e.unknown(ctx, handlerErr)
+	case Released:
+		return e.release(ctx, handlerErr)
+	}
+	return e.record(ctx, completed, data, encodeErr, nil)
+}
+
+var errAbandoned = errors.New("the handler panicked or ended its goroutine")
+
+// ending is the end of an attempt whose handler has run.
+type ending struct {
+	*call
+	own   *ownership
+	began time.Time
+}
+
+// record writes the outcome. If that fails for good, the caller must not get it: it is told that the effect may
+// have happened, and nothing but a completion may follow, since the write may still have been applied (rule 22).
+func (e ending) record(ctx context.Context, s status, data []byte, encodeErr, handlerErr error) (answer, error) {
+	kind := KindCompleted
+	if s == failed {
+		kind = KindFailed
+	}
+	// The bytes and the time are fixed once and sent again as they are.
+	now := e.r.wallNow().UTC().Truncate(time.Millisecond) // as it is stored, so that a replay has the same
+	var body types.AttributeValue
+	if encodeErr == nil {
+		body, encodeErr = e.r.table.bodyValue(data)
+	}
+	rep, err := e.persist(ctx, e.r.table.record(e.own, s, body, now, e.req.Retention), allSends)
+	if err != nil && refused(err) && body != nil {
+		// The table will never take it, for its size perhaps. That the work is done can still be recorded.
+		body, encodeErr = nil, err
+		rep, err = e.persist(ctx, e.r.table.record(e.own, s, nil, now, e.req.Retention), allSends)
+	}
+	switch {
+	case err != nil:
+		return e.notRecorded(ctx, err, handlerErr)
+	case rep.applied:
+		e.tell(ctx, kind, encodeErr)
+		return answer{id: e.id, completed: now}, handlerErr
+	case rep.rec == nil:
+		return e.notRecorded(ctx, errGone, handlerErr)
+	case rep.rec.token == e.own.attempt.Token && rep.rec.finished():
+		// Nobody else records under this token: it is our own write, whose reply was lost (I7).
+		e.tell(ctx, kind, encodeErr)
+		if rep.rec.status != s || body != nil && !bytes.Equal(rep.rec.data, data) {
+			return answer{id: e.id, replayed: rep.rec}, nil // edited by hand since: what is recorded counts (rule 22)
+		}
+		return answer{id: e.id, completed: rep.rec.completed}, handlerErr
+	}
+	return e.lost(ctx, rep.rec, handlerErr)
+}
+
+var errGone = errors.New("the record is gone")
+
+func (e ending) notRecorded(ctx context.Context, cause, handlerErr error) (answer, error) {
+	err := fmt.Errorf("%w: %w", ErrNotRecorded, cause)
+	if handlerErr != nil {
+		err = fmt.Errorf("%w; the handler's error: %w", err, handlerErr)
+	}
+	stateErr := e.stateError(err, nil)
+	stateErr.Attempt = e.own.attempt.Number
+	e.tell(ctx, KindNotRecorded, stateErr)
+	return answer{id: e.id}, stateErr
+}
+
+// release ends an attempt of which nothing has to be remembered.
+func (e ending) release(ctx context.Context, handlerErr error) (answer, error) {
+	if e.own.attempt.Prior != nil {
+		return e.leave(ctx, unknown, KindUnknown, handlerErr) // the unknown that it found is still one (H1, rule 1)
+	}
+	return e.leave(ctx, released, KindReleased, handlerErr)
+}
+
+// unknown ends an attempt whose effect may have happened.
+func (e ending) unknown(ctx context.Context, handlerErr error) (answer, error) {
+	return e.leave(ctx, unknown, KindUnknown, handlerErr)
+}
+
+// leave ends the attempt without an outcome. Whatever becomes of the write, the caller gets the handler's error
+// (C54): until the lease ends the record says "in progress", and then unknown. The one exception is a record in
+// which another attempt has recorded the outcome.
+func (e ending) leave(ctx context.Context, s status, kind Kind, handlerErr error) (answer, error) {
+	rep, err := e.persist(ctx, e.r.table.release(e.own, s, e.r.wallNow(), e.unknownRetention()), fewSends)
+	switch {
+	case err != nil:
+		e.tell(ctx, KindStoreFailure, fmt.Errorf("%s not recorded: %w", s, err))
+	case rep.applied, rep.rec != nil && e.wrote(rep.rec, s):
+		e.tell(ctx, kind, handlerErr)
+	case rep.rec == nil:
+		e.tell(ctx, KindLeaseLost, errGone)
+	default:
+		if answer, err := e.lost(ctx, rep.rec, handlerErr); answer.replayed != nil {
+			return answer, err
+		}
+	}
+	return answer{id: e.id}, handlerErr
+}
+
+// wrote recognises our own ending write after its reply was lost: the record still has our token, or our token
+// is the one before the present owner's, with the status that we left behind (H11, rule 10).
+func (e ending) wrote(rec *record, s status) bool {
+	token := e.own.attempt.Token
+	return rec.token == token && rec.status == s || rec.prev == token && rec.prevEnd == s
+}
+
+// lost: another attempt has taken the record over. This one has changed nothing, and its caller gets the
+// winner's outcome if there is one that is bound to the same request (I4, rule 4).
+func (e ending) lost(ctx context.Context, winner *record, handlerErr error) (answer, error) {
+	err := ErrLeaseLost
+	if handlerErr != nil {
+		err = fmt.Errorf("%w; the handler's error: %w", err, handlerErr)
+	}
+	same := !winner.expired(e.r.wallNow()) && e.match(winner) == nil
+	stateErr := e.stateError(err, nil) // another request's state is none of this caller's business
+	if same {
+		stateErr = e.stateError(err, winner)
+	}
+	e.tell(ctx, KindLeaseLost, stateErr)
+	if same && winner.finished() {
+		return answer{id: e.id, replayed: winner, lost: stateErr}, stateErr
+	}
+	return answer{id: e.id}, stateErr
+}
+
+func (e ending) persist(ctx context.Context, w write, sends int) (reply, error) {
+	ctx, cancel := e.r.ending(ctx, e.own.times)
+	defer cancel()
+	return e.r.table.persist(ctx, &e.meter, w, sends)
+}
+
+func (e ending) tell(ctx context.Context, kind Kind, err error) {
+	e.emit(ctx, kind, e.own.attempt.Number, e.began, err)
+}

@@ -1,0 +1,241 @@
+package idempotency
+
+import (
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// The transitions of a record. Each is ONE conditional write: two attempts never decide by a read followed by a
+// write (I2). "#name" stands for the attribute of that name; "#pk" and "#expiry" for those that Schema names.
+const (
+	// Two requests meet here, or a request and a record that was left. The first write creates the record and
+	// wins. A record whose window is over is replaced whole, unless its lease is still alive (I6). The
+	// statuses are listed: an item without one, or with one of a newer release, is never overwritten.
+	acquireCondition = "attribute_not_exists(#pk) OR (#expiry < :expired AND " +
+		"(#status IN (:completed, :failed, :released, :unknown) OR (#status = :inprogress AND #in_progress_expiration < :now)))"
+
+	// Two requests that found the same released record: the first one's token replaces the token that both have
+	// seen, the other fails. The token also pins the fingerprint: a record of a later window has another one.
+	reacquireCondition = "#attempt = :seen AND #status = :released"
+
+	// Two requests that found the same unknown, or one of them and the late owner itself. The owner has not
+	// ended by then (status), is past its lease by the record's own word, and is out once the token is replaced.
+	takeOverCondition = "#attempt = :seen AND (#status = :unknown OR (#status = :inprogress AND #in_progress_expiration < :now))"
+
+	// The owner against whoever took the record over, and against its own earlier write whose reply was lost:
+	// only the present token ends an attempt, and it does so once (I3, I4).
+	ownCondition = "#attempt = :mine AND #status = :inprogress"
+)
+
+// What the updates set. Re-acquire and take-over are updates, not puts: what the record keeps, the steps that a
+// late owner adds at the last moment among it, must not be replaced by what was read before (H7, rule 5).
+const (
+	ownUpdate = "SET #prev = #attempt, #prev_end = #status, #attempt = :mine, #attempt_no = #attempt_no + :one, " +
+		"#status = :inprogress, #form = :form, #started = :now, #in_progress_expiration = :lease, #expiry = :expiry"
+
+	takeOverUpdate = ownUpdate + ", #prior_no = #attempt_no, #prior_started = if_not_exists(#prior_started, #started), " +
+		"#prior_lease = #in_progress_expiration"
+
+	outcomeRemove = " REMOVE #steps, #prior_no, #prior_started, #prior_lease, #in_progress_expiration"
+
+	outcomeUpdate = "SET #status = :status, #completed = :now, #expiry = :expiry, #data = :data" + outcomeRemove
+
+	// noBodyUpdate is for an answer that cannot be stored: it is done all the same.
+	noBodyUpdate = "SET #status = :status, #completed = :now, #expiry = :expiry, #encoding = :encoding" + outcomeRemove
+
+	releaseUpdate = "SET #status = :status, #expiry = :expiry"
+
+	// releasePriorUpdate is for an attempt that has a prior: the unknown that it found is not erased by its own
+	// release (H1, rule 1), and the next attempt must hear of it.
+	releasePriorUpdate = releaseUpdate + ", #prior_no = :prior_no, #prior_started = :prior_started, #prior_lease = :prior_lease"
+)
+
+// expression is a condition, perhaps an update, and the names that the two use: DynamoDB refuses unused ones.
+type expression struct {
+	condition, update string
+	names             map[string]string
+}
+
+func newExpression(s Schema, condition, update string) expression {
+	e := expression{condition: condition, update: update, names: map[string]string{}}
+	for _, word := range strings.FieldsFunc(condition+" "+update, betweenWords) {
+		name, ok := strings.CutPrefix(word, "#")
+		switch {
+		case !ok:
+		case name == "pk":
+			e.names[word] = s.PartitionKey
+		case name == "expiry":
+			e.names[word] = s.Expiry
+		default:
+			e.names[word] = name
+		}
+	}
+	return e
+}
+
+func betweenWords(c rune) bool { return c != '#' && c != '_' && (c < 'a' || c > 'z') }
+
+// expressions are made once for a Runner; only their values differ from call to call.
+type expressions struct {
+	acquire, reacquire, takeOver, outcome, noBody, release, releasePrior expression
+}
+
+func newExpressions(s Schema) expressions {
+	return expressions{
+		acquire:      newExpression(s, acquireCondition, ""),
+		reacquire:    newExpression(s, reacquireCondition, ownUpdate),
+		takeOver:     newExpression(s, takeOverCondition, takeOverUpdate),
+		outcome:      newExpression(s, ownCondition, outcomeUpdate),
+		noBody:       newExpression(s, ownCondition, noBodyUpdate),
+		release:      newExpression(s, ownCondition, releaseUpdate),
+		releasePrior: newExpression(s, ownCondition, releasePriorUpdate),
+	}
+}
+
+// write is one conditional write, ready to be sent, and to be sent again as it is.
+type write struct {
+	put    *dynamodb.PutItemInput
+	update *dynamodb.UpdateItemInput
+
+	// pending says of an item that is in the table (nil: there is none) whether this write may still be needed:
+	// it has not been applied, and its condition could still hold.
+	pending func(*record) bool
+}
+
+// claim is what an attempt writes to become the owner.
+type claim struct {
+	id          string
+	token       string
+	ref         string
+	fingerprint string
+	now         time.Time // the attempt's start
+	leaseEnd    time.Time
+	retention   time.Duration // of a record without an outcome
+}
+
+// expiry of a record without an outcome lies its whole retention behind the lease's end: one that crashes at
+// the last moment stays protected just as long (H8, rule 7).
+func (c claim) expiry() types.AttributeValue {
+	return numberValue(upToSecond(c.leaseEnd.Add(c.retention)))
+}
+
+// acquire creates the record, or replaces one whose window is over.
+func (t *table) acquire(c claim) write {
+	it := t.key(c.id)
+	it[t.schema.Expiry] = c.expiry()
+	it[attrStatus] = textValue(string(inProgress))
+	it[attrAttempt] = textValue(c.token)
+	it[attrNumber] = numberValue(1)
+	it[attrWindow] = timeValue(c.now)
+	it[attrStarted] = timeValue(c.now)
+	it[attrLease] = timeValue(c.leaseEnd)
+	it[attrForm] = textValue(formDo)
+	it[attrSchema] = numberValue(schemaVersion)
+	if c.fingerprint != "" {
+		it[attrValidation] = textValue(c.fingerprint)
+	}
+	if c.ref != "" {
+		it[attrRef] = textValue(c.ref)
+	}
+	return write{
+		put: &dynamodb.PutItemInput{
+			TableName:                aws.String(t.name),
+			Item:                     it,
+			ConditionExpression:      aws.String(t.expr.acquire.condition),
+			ExpressionAttributeNames: t.expr.acquire.names,
+			ExpressionAttributeValues: item{
+				":expired":    numberValue(expiredBefore(c.now)),
+				":now":        timeValue(c.now),
+				":inprogress": textValue(string(inProgress)),
+				":completed":  textValue(string(completed)),
+				":failed":     textValue(string(failed)),
+				":released":   textValue(string(released)),
+				":unknown":    textValue(string(unknown)),
+			},
+			// The replaced record tells whether an unknown has just been forgotten (rule 8).
+			ReturnValues:                        types.ReturnValueAllOld,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			ReturnConsumedCapacity:              t.capacity,
+		},
+		pending: func(rec *record) bool { return rec == nil || rec.free(c.now) },
+	}
+}
+
+// reacquire makes the claim the owner of a released record.
+func (t *table) reacquire(c claim, seen *record) write {
+	return t.own(t.expr.reacquire, c, seen, item{":released": textValue(string(released))})
+}
+
+// takeOver makes the claim the owner of a record whose last attempt ended without telling.
+func (t *table) takeOver(c claim, seen *record) write {
+	return t.own(t.expr.takeOver, c, seen, item{":unknown": textValue(string(unknown))})
+}
+
+func (t *table) own(e expression, c claim, seen *record, values item) write {
+	values[":seen"] = textValue(seen.token)
+	values[":mine"] = textValue(c.token)
+	values[":one"] = numberValue(1)
+	values[":inprogress"] = textValue(string(inProgress))
+	values[":form"] = textValue(formDo)
+	values[":now"] = timeValue(c.now)
+	values[":lease"] = timeValue(c.leaseEnd)
+	values[":expiry"] = c.expiry()
+	w := t.update(c.id, e, values)
+	// The steps, the number and the prior of the attempt are those of the item as it then is (rule 5).
+	w.update.ReturnValues = types.ReturnValueAllNew
+	w.pending = func(rec *record) bool {
+		return rec != nil && rec.token == seen.token && !rec.live(c.now) && !rec.finished()
+	}
+	return w
+}
+
+// record ends the attempt with an outcome. data nil: the outcome's body cannot be stored.
+func (t *table) record(o *ownership, s status, data types.AttributeValue, now time.Time, retention time.Duration) write {
+	e, values := t.expr.outcome, item{":data": data}
+	if data == nil {
+		e, values = t.expr.noBody, item{":encoding": textValue(encodingNone)}
+	}
+	values[":now"] = timeValue(now)
+	return t.end(o, e, values, s, now.Add(retention))
+}
+
+// release ends the attempt without an outcome: s is released or unknown.
+func (t *table) release(o *ownership, s status, now time.Time, retention time.Duration) write {
+	e, values := t.expr.release, item{}
+	if p := o.attempt.Prior; p != nil {
+		e = t.expr.releasePrior
+		values[":prior_no"] = numberValue(p.Number)
+		values[":prior_started"] = timeValue(p.Started)
+		values[":prior_lease"] = timeValue(p.LeaseEnd)
+	}
+	return t.end(o, e, values, s, now.Add(retention))
+}
+
+func (t *table) end(o *ownership, e expression, values item, s status, expiry time.Time) write {
+	values[":mine"] = textValue(o.attempt.Token)
+	values[":inprogress"] = textValue(string(inProgress))
+	values[":status"] = textValue(string(s))
+	values[":expiry"] = numberValue(upToSecond(expiry))
+	w := t.update(o.attempt.id, e, values)
+	w.pending = func(rec *record) bool {
+		return rec != nil && rec.token == o.attempt.Token && rec.status == inProgress
+	}
+	return w
+}
+
+func (t *table) update(id string, e expression, values item) write {
+	return write{update: &dynamodb.UpdateItemInput{
+		TableName:                           aws.String(t.name),
+		Key:                                 t.key(id),
+		ConditionExpression:                 aws.String(e.condition),
+		UpdateExpression:                    aws.String(e.update),
+		ExpressionAttributeNames:            e.names,
+		ExpressionAttributeValues:           values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		ReturnConsumedCapacity:              t.capacity,
+	}}
+}
