@@ -1,0 +1,67 @@
+// Command demo shows what the payments function's callers get when something goes wrong: the real bootstrap runs as
+// Lambda would run it, against a DynamoDB and a card processor on loopback, and is retried, flooded, cut off and
+// killed. It prints a table, and fails if a line of it is not as it should be. Run it within the source tree; it
+// needs Go and nothing else.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/oncekey/oncekey/localtest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	s := &stage{log: log.New(os.Stderr, "demo: ", 0)}
+	s.run(func() { demo(ctx, s, func(text string) { fmt.Println(text) }) })
+	if s.Failed() || ctx.Err() != nil {
+		os.Exit(1) // without stop: there is nothing left that a signal could interrupt
+	}
+	stop()
+}
+
+// demo plays every situation in a world of its own and says what came of it.
+func demo(ctx context.Context, tb localtest.TB, say func(string)) {
+	tb.Helper()
+	say("Building the payments function ...\n")
+	function := build(ctx, tb)
+	db := localtest.Start(tb)
+	endpoint := db.Listen(tb) //nolint:contextcheck // it serves until the end of tb
+	began := time.Now()
+
+	worlds := make([]*world, len(situations))
+	for i, s := range situations {
+		worlds[i] = newWorld(tb, db, endpoint, function, s) //nolint:contextcheck // it lasts until the end of tb
+	}
+	var slow sync.WaitGroup
+	for i, s := range situations {
+		if s.slow {
+			slow.Go(func() { s.play(ctx, worlds[i]) })
+		}
+	}
+	for i, s := range situations {
+		if !s.slow {
+			s.play(ctx, worlds[i])
+		}
+	}
+	slow.Wait()
+	if ctx.Err() != nil {
+		say("Interrupted.")
+		return
+	}
+
+	table, wrong := report(worlds)
+	say(table)
+	say("CALLS are the requests that the card processor has had so far, CHARGES what it has charged.")
+	say(fmt.Sprintf("%d situations took %.1f s.", len(situations), time.Since(began).Seconds()))
+	if wrong > 0 {
+		tb.Fatalf("%d lines are not as expected", wrong)
+	}
+}
