@@ -1,0 +1,92 @@
+# `make` lists what there is. Needs Go, make and python3; everything else is installed by pinned version.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+MODULE  := github.com/oncekey/oncekey
+LINT    := go tool -modfile=.ci/tools/go.mod golangci-lint
+VENV    := .cache/venv
+LAMBDA  := GOOS=linux GOARCH=arm64
+BUILD   := CGO_ENABLED=0 go build -tags lambda.norpc -trimpath -ldflags '-s -w'
+FUNCTIONS := ./lambda/payments ./lambda/quickstart
+# ./... leaves dot folders out.
+PACKAGES := ./... ./.ci/snippets ./.ci/words
+
+ARTIFACTS_DIR ?= .cache/build
+FUZZTIME      ?= 30s
+COUNT         ?= 50
+RUN           ?= .
+
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / {printf "%-22s %s\n", $$1, $$2}' Makefile
+
+.PHONY: test
+test: ## Run the tests, fast.
+	go test ./...
+
+.PHONY: check
+check: modules format compile lint docs validate cover ## Run all that a change has to pass; edits nothing.
+
+.PHONY: demo
+demo: ## Run the payments function through retries, lost replies and a crash, on this machine.
+	go run ./lambda/payments/demo
+
+.PHONY: build build-PaymentsFunction
+build: build-PaymentsFunction ## Build the payments function for Lambda into ARTIFACTS_DIR.
+build-PaymentsFunction: # what `sam build` calls
+	$(LAMBDA) $(BUILD) -o '$(ARTIFACTS_DIR)/bootstrap' ./lambda/payments
+
+.PHONY: validate
+validate: $(VENV)/installed ## Lint template.yaml, also as CloudFormation gets it.
+	$(VENV)/bin/cfn-lint template.yaml
+	$(VENV)/bin/python .ci/transform.py template.yaml > .cache/template.json
+	$(VENV)/bin/cfn-lint .cache/template.json
+
+$(VENV)/installed: .ci/requirements.txt
+	python3 -m venv --clear $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME.
+	.ci/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: ## Run the benchmarks.
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: stress
+stress: ## Run the tests that match RUN, COUNT times, with the race detector.
+	go test -race -shuffle=on -count=$(COUNT) -timeout=60m -run '$(RUN)' ./...
+
+.PHONY: fix
+fix: ## Format the Go files and bring README.md's snippets up to date.
+	$(LINT) fmt $(PACKAGES)
+	go run ./.ci/snippets -fix
+
+.PHONY: clean
+clean: ## Remove what these targets made.
+	rm -rf .cache .aws-sam
+
+# The parts of check, cheap first.
+.PHONY: modules format compile lint docs cover
+modules:
+	go mod tidy -diff
+	go mod verify
+format:
+	$(LINT) fmt --diff $(PACKAGES)
+compile:
+	go build $(PACKAGES)
+	$(LAMBDA) $(BUILD) -o .cache/compile/ $(FUNCTIONS)
+lint:
+	$(LINT) run $(PACKAGES)
+docs:
+	go run ./.ci/words
+	go run ./.ci/snippets
+cover:
+	mkdir -p .cache
+	go test -race -shuffle=on -count=1 -timeout=10m -coverprofile=.cache/cover.out $(PACKAGES)
+	@awk -v pkg=$(MODULE)/idempotency -v floor=90 -f .ci/coverage.awk .cache/cover.out
