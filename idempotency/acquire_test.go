@@ -79,7 +79,7 @@ func TestAcquire_OwnWriteFound(t *testing.T) {
 					f.inject("PutItem", kind, 1)
 					res, err := f.worker(t, options...).do(localtest.Invocation(t, 3*time.Second), request("k"), func(ctx context.Context) (string, error) {
 						a := idempotency.AttemptFrom(ctx)
-						//nolint:contextcheck // the test's own look at the table
+
 						if it := f.record(t, request("k")); a.Number != 1 || a.Token != it.text("attempt") || a.Prior != nil || a.Fence != it.number("window")*1024+1 {
 							t.Errorf("attempt %+v does not own %v", a, it)
 						}

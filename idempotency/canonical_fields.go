@@ -40,7 +40,6 @@ func structFields(t reflect.Type) []structField {
 			}
 			seen = append(seen, e.typ)
 			for sf := range e.typ.Fields() {
-				sf := sf
 				sf.Index = slices.Concat(e.index, sf.Index)
 				f, ok := readField(sf)
 				if !ok {

@@ -48,10 +48,9 @@ type canonInner struct {
 	Skip string `json:"-"`
 }
 
-//go:fix inline
-func canonPtr[T any](v T) *T { return new(v) }
-
 // What the canonical form of a Go value is; the rule of zero members is about structs alone.
+//
+//go:fix inline
 func TestValue_CanonicalForm(t *testing.T) {
 	t.Parallel()
 	local := time.FixedZone("", 3600)
@@ -159,9 +158,9 @@ func TestValue_CanonicalForm(t *testing.T) {
 		{"string option", struct {
 			A int         `json:",string"`
 			B *float64    `json:",string"`
-			C string      `json:",string"` //nolint:staticcheck // what encoding/json does with it is followed
+			C string      `json:",string"`
 			D json.Number `json:",string"`
-			E []int       `json:",string"`
+			E []int       `json:",string"` //nolint:staticcheck // encoding/json passes over the option; so do we
 			F canonLevel  `json:",string"`
 			G *bool       `json:",string"`
 		}{10, new(1e21), "<", "1.0", []int{1}, 2, new(bool)}, `{"A":"10","B":"1e+21","C":"\"\\u003c\"","D":"1.0","E":[1],"F":"level-2","G":"false"}`},

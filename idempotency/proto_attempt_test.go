@@ -249,7 +249,7 @@ func TestAttempt_TakeOverKeepsTheRecord(t *testing.T) {
 				})
 				w.before = func(operation string) error { added(operation); return nil }
 				w.must(localtest.Invocation(t, 3*time.Second), t, req, func(ctx context.Context) (string, error) {
-					it := f.record(t, req) //nolint:contextcheck // the test's own look at the table
+					it := f.record(t, req)
 					for _, name := range []string{"id", "validation", "ref", "window", "schema", "form"} {
 						if !reflect.DeepEqual(it[name], before[name]) {
 							t.Errorf("%s was changed", name)

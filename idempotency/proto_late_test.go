@@ -97,8 +97,8 @@ func TestLate_WinnerHasFinished(t *testing.T) {
 					}()
 					_, _ = w.do(localtest.Invocation(t, time.Second), req, func(context.Context) (string, error) {
 						pass(4 * time.Second)
-						_, _ = f.worker(t, rerun).do(localtest.Invocation(t, 3*time.Second), req, winner.h) //nolint:contextcheck // another worker's request
-						before = f.wantStatus(t, req, winner.status)                                        //nolint:contextcheck // the test's own look at the table
+						_, _ = f.worker(t, rerun).do(localtest.Invocation(t, 3*time.Second), req, winner.h)
+						before = f.wantStatus(t, req, winner.status)
 						panic("late")
 					})
 				}()

@@ -126,6 +126,20 @@ func TestResults_StoredAsText(t *testing.T) {
 	})
 }
 
+// Numbers in an any keep all their digits, for the first caller too.
+func TestResults_ExactNumbers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t).worker(t)
+		for range 2 {
+			res, err := idempotency.Do(localtest.Invocation(t, time.Second), w.runner, request("k"), func(context.Context) (any, error) { return 1<<53 + 1, nil })
+			if got := fmt.Sprint(res.Value); err != nil || got != "9007199254740993" {
+				t.Errorf("got %s, %v", got, err)
+			}
+		}
+	})
+}
+
 // C33: what fits into an item is recorded and replayed; beyond, it is recorded as done without a body, the replay
 // says so, and nothing runs again.
 func TestResults_Size(t *testing.T) {

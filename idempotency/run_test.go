@@ -301,7 +301,7 @@ func TestRun_FailedReleaseKeepsTheHandlersError(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t)
 			_, err := f.worker(t).do(localtest.Invocation(t, 3*time.Second), request("k"), func(context.Context) (string, error) {
-				f.remove(t, request("k")) //nolint:contextcheck // the test's own look at the table
+				f.remove(t, request("k"))
 				return "", errPlain
 			})
 			if err != errPlain { //nolint:errorlint // untouched

@@ -51,7 +51,7 @@ func TestWindow_Ends(t *testing.T) {
 					return f.record(t, req)
 				}
 				ask("running", func(context.Context) (string, error) {
-					it := f.record(t, request("running")) //nolint:contextcheck // the test's own look at the table
+					it := f.record(t, request("running"))
 					wantExpiry(t, it, time.UnixMilli(it.number("in_progress_expiration")).Add(tt.untelling))
 					return "", nil
 				})

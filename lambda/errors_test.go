@@ -168,7 +168,7 @@ func TestWrap_ErrorTypeTellsTheCases(t *testing.T) {
 			t.Helper()
 			// A second delivery while the first one runs.
 			_, _ = pay(localtest.Invocation(t, time.Minute), func(context.Context) (string, error) {
-				err = again(t, pay) //nolint:contextcheck // an invocation of its own
+				err = again(t, pay)
 				return "", nil
 			})
 			return err
@@ -328,7 +328,7 @@ func TestWrap_LeaseLost(t *testing.T) {
 				got, err := pay(localtest.Invocation(t, 3*time.Second), func(ctx context.Context) (string, error) {
 					// A handler that does not look at its context.
 					<-time.After(time.Minute)
-					_, _ = pay(localtest.Invocation(t, 3*time.Second), tt.second) //nolint:contextcheck // an invocation of its own
+					_, _ = pay(localtest.Invocation(t, 3*time.Second), tt.second)
 					if tt.first != nil {
 						return tt.first(ctx)
 					}
