@@ -12,7 +12,8 @@ import (
 type Call struct {
 	// Operation is the API operation, as "PutItem".
 	Operation string
-	// Table is the table's name; several in the order of the request, joined by commas.
+	// Table is the table's name; several, joined by commas, are in the order of the request, and those of a batch, which
+	// has none, in the order of the names.
 	Table string
 	// Key is the item's key in a request about one item: the partition key, then, if the table has one, "/" and the
 	// sort key.
@@ -28,7 +29,8 @@ type Call struct {
 	// item that is there, at least one unit.
 	ReadUnits, WriteUnits float64
 	// Err is the code of the error that the caller was answered, as "ConditionalCheckFailedException"; the name of the
-	// fault, as "ReplyLost", where the caller got no answer; "" after success.
+	// fault, as "ReplyLost", where the caller got no answer; "" after success. It is the same for a caller that has hung
+	// up meanwhile.
 	Err string
 }
 
@@ -39,8 +41,15 @@ func newCall(r *dynamo.Request) *Call {
 		Key:       r.Key,
 		Condition: r.Condition,
 		Update:    r.Update,
-		Actions:   r.Actions,
+		Actions:   slices.Clone(r.Actions),
 	}
+}
+
+// copied is c for somebody who may change it.
+func (c *Call) copied() Call {
+	out := *c
+	out.Actions = slices.Clone(c.Actions)
+	return out
 }
 
 // Calls lists the calls of one operation, "" of all, in the order in which they arrived.
@@ -51,7 +60,7 @@ func (db *DB) Calls(operation string) []Call {
 	var list []Call
 	for _, c := range db.calls {
 		if operation == "" || c.Operation == operation {
-			list = append(list, *c)
+			list = append(list, c.copied())
 		}
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -187,6 +188,26 @@ func TestCalls_Bill(t *testing.T) {
 	}
 }
 
+// The log is the database's: who gets it, or a call to match, may change what they got.
+func TestCalls_AreCopies(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.Inject(localtest.Fault{Kind: localtest.AccessDenied, Match: func(c localtest.Call) bool {
+		c.Actions[0] = "changed"
+		return true
+	}})
+	if err := f.create(t.Context(), "k"); err == nil || !strings.Contains(err.Error(), "to perform: dynamodb:PutItem") {
+		t.Errorf("%v, want the action that was asked for", err)
+	}
+	for range 2 {
+		c := f.Calls("")[0]
+		if c.Actions[0] != "dynamodb:PutItem" {
+			t.Errorf("actions %v", c.Actions)
+		}
+		c.Actions[0] = "changed"
+	}
+}
+
 func TestSweep_ByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -198,14 +219,14 @@ func TestSweep_ByTheDatabasesClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
-	if n := f.Sweep(t); n != 0 || !f.exists("k") {
+	if n := f.Sweep(); n != 0 || !f.exists("k") {
 		t.Errorf("swept %d in the last second", n)
 	}
 	now = now.Add(time.Second)
 	if !f.exists("k") {
 		t.Error("gone before the sweep")
 	}
-	if n := f.Sweep(t); n != 1 || f.exists("k") {
+	if n := f.Sweep(); n != 1 || f.exists("k") {
 		t.Errorf("swept %d after the last second", n)
 	}
 }

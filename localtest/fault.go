@@ -1,8 +1,11 @@
 package localtest
 
 import (
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/oncekey/oncekey/localtest/internal/dynamo"
 )
 
 // FaultKind is what goes wrong.
@@ -16,7 +19,8 @@ const (
 	// AppliedLate cuts the connection at once and applies the request afterwards: when Delay has passed by the
 	// database's clock, or at [DB.Flush].
 	AppliedLate
-	// TruncatedReply applies the request and sends half of the reply's body.
+	// TruncatedReply applies the request and sends half of the reply's body. The SDK does not send the request again;
+	// on loopback, on a busy machine, it may: Go's client then takes the end for that of a connection.
 	TruncatedReply
 	// Hang does not apply the request and answers nothing until the caller's context ends.
 	Hang
@@ -44,17 +48,20 @@ const (
 	Unprocessed
 )
 
+var faultNames = [...]string{
+	"", "RequestLost", "ReplyLost", "AppliedLate", "TruncatedReply", "Hang", "HangApplied", "Throttled", "ServerError",
+	"ServerErrorApplied", "AccessDenied", "Conflict", "ReplicatedConflict", "TransactionInProgress", "Unprocessed",
+}
+
 // String is the constant's name.
 func (k FaultKind) String() string {
-	names := [...]string{
-		"", "RequestLost", "ReplyLost", "AppliedLate", "TruncatedReply", "Hang", "HangApplied", "Throttled", "ServerError",
-		"ServerErrorApplied", "AccessDenied", "Conflict", "ReplicatedConflict", "TransactionInProgress", "Unprocessed",
+	if !k.known() {
+		return fmt.Sprintf("FaultKind(%d)", int(k))
 	}
-	if k < 0 || int(k) >= len(names) {
-		return "unknown fault"
-	}
-	return names[k]
+	return faultNames[k]
 }
+
+func (k FaultKind) known() bool { return k >= 0 && int(k) < len(faultNames) }
 
 // applies: the request is carried out at once.
 func (k FaultKind) applies() bool {
@@ -69,7 +76,7 @@ func (k FaultKind) silent() bool {
 // Fault is something that goes wrong with chosen calls. The zero value of each field chooses everything, and a
 // fault without Kind serves the call as usual, after Delay and with the hooks.
 type Fault struct {
-	// Operation is the API operation to hit, as "PutItem".
+	// Operation is the API operation to hit, as "PutItem"; one that the database implements.
 	Operation string
 	// Table is the table to hit.
 	Table string
@@ -100,7 +107,14 @@ type armed struct {
 }
 
 // Inject arms a fault. Of several that fit a call, the first one injected hits; the others count the call as seen.
+// It panics if Kind or Operation is none that there is: such a fault would strike nothing, and the test pass.
 func (db *DB) Inject(f Fault) {
+	if !f.Kind.known() {
+		panic(fmt.Sprintf("localtest: inject a fault: Kind is %v, must be one of the package's constants", f.Kind))
+	}
+	if f.Operation != "" && !dynamo.Implements(f.Operation) {
+		panic(fmt.Sprintf("localtest: inject a fault: Operation is %q, must be one that the database implements", f.Operation))
+	}
 	f.Nth = max(1, f.Nth)
 	if f.Times == 0 {
 		f.Times = 1

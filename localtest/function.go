@@ -86,6 +86,9 @@ type Function struct {
 // when all are busy. A panic ends the process, and the next invocation starts another one. At the
 // end of tb every process is killed; on Linux they also die with a test that dies before that.
 //
+// Killing and freezing reach every process of the function's process group: the bootstrap and what it
+// has started. A child that leaves the group (setsid) is the function's own affair, and outlives it.
+//
 // # Time
 //
 // Deadlines are wall-clock time: at the time-out the process gets SIGKILL. Time does not stop
@@ -132,8 +135,8 @@ func (f *Function) Invoke(ctx context.Context, ev Event) (Response, error) {
 	return Response{Payload: r.Payload, Error: (*FunctionError)(r.Error), RequestID: r.RequestID, PID: r.PID}, err
 }
 
-// Kill sends SIGKILL to every process and returns when they are gone. The next invocation starts a
-// new one.
+// Kill sends SIGKILL to every process, with its group, and returns when they are gone. The next
+// invocation starts a new one.
 func (f *Function) Kill() { f.fn.Kill() }
 
 // Freeze stops every process where it is (SIGSTOP) and returns when they stand still; on systems

@@ -2,11 +2,11 @@ package localtest
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/oncekey/oncekey/localtest/internal/runtimeapi"
 )
 
 // Invocation is a context as Lambda hands it to a handler: its deadline lies timeout ahead, and it has a
@@ -16,11 +16,8 @@ func Invocation(tb TB, timeout time.Duration) context.Context {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	tb.Cleanup(cancel)
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
 	return lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{
-		AwsRequestID:       fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:]),
-		InvokedFunctionArn: "arn:aws:lambda:us-east-1:000000000000:function:localtest",
+		AwsRequestID:       runtimeapi.NewUUID(),
+		InvokedFunctionArn: runtimeapi.FunctionARN,
 	})
 }

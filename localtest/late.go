@@ -7,8 +7,8 @@ import (
 	"github.com/oncekey/oncekey/localtest/internal/dynamo"
 )
 
-// lateWrite is a request that is still on its way. It arrives before the first request that comes after its time:
-// nobody could see it sooner, and no goroutine has to wait for it.
+// lateWrite is a request that is still on its way. It arrives before the first request that is applied after its
+// time: nobody could see it sooner, and no goroutine has to wait for it.
 type lateWrite struct {
 	due     time.Time // zero: only Flush brings it in
 	request *dynamo.Request
@@ -27,39 +27,58 @@ func (db *DB) postpone(delay time.Duration, r *dynamo.Request, c *Call) {
 }
 
 // Flush lets every request that a fault of the kind [AppliedLate] holds up arrive now, in the order in which they
-// were sent, and returns how many these were.
+// were sent, and returns how many these were. Those whose time has come arrive before the others.
 func (db *DB) Flush() int {
-	return db.arrive(func(lateWrite) bool { return true })
+	db.arriving.Lock()
+	defer db.arriving.Unlock()
+	return db.arriveDue() + db.arrive(db.takeLate(func(lateWrite) bool { return true }))
 }
 
-// applyDue lets the requests arrive whose time has come.
+// applyDue lets the requests arrive whose time has come. None of them is under way any more when it returns, whoever
+// has brought it in.
 func (db *DB) applyDue() {
-	db.mu.Lock()
-	none := len(db.late) == 0
-	db.mu.Unlock()
-	if none {
-		return
+	db.arriving.Lock()
+	defer db.arriving.Unlock()
+	db.arriveDue()
+}
+
+// arriveDue is for holders of db.arriving.
+func (db *DB) arriveDue() int {
+	if !db.anyLate() { // the common case, which does not ask for the time
+		return 0
 	}
 	now := db.now()
-	db.arrive(func(w lateWrite) bool { return !w.due.IsZero() && !w.due.After(now) })
+	due := db.takeLate(func(w lateWrite) bool { return !w.due.IsZero() && !w.due.After(now) })
+	slices.SortStableFunc(due, func(a, b lateWrite) int { return a.due.Compare(b.due) })
+	return db.arrive(due)
 }
 
-func (db *DB) arrive(due func(lateWrite) bool) int {
+func (db *DB) anyLate() bool {
 	db.mu.Lock()
-	var ready, rest []lateWrite
+	defer db.mu.Unlock()
+	return len(db.late) > 0
+}
+
+// takeLate removes and returns the chosen ones, in the order in which they were sent.
+func (db *DB) takeLate(chosen func(lateWrite) bool) []lateWrite {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var taken, rest []lateWrite
 	for _, w := range db.late {
-		if due(w) {
-			ready = append(ready, w)
+		if chosen(w) {
+			taken = append(taken, w)
 		} else {
 			rest = append(rest, w)
 		}
 	}
 	db.late = rest
-	db.mu.Unlock()
-	slices.SortStableFunc(ready, func(a, b lateWrite) int { return a.due.Compare(b.due) })
-	for _, w := range ready {
+	return taken
+}
+
+func (db *DB) arrive(writes []lateWrite) int {
+	for _, w := range writes {
 		db.apply(w.request, w.call)
 		db.told(w.call, AppliedLate.String()) // what became of it, the caller does not hear
 	}
-	return len(ready)
+	return len(writes)
 }

@@ -31,6 +31,8 @@ type DB struct {
 	engine *dynamo.Engine
 	clock  atomic.Pointer[func() time.Time]
 
+	arriving sync.Mutex // held while late requests arrive; taken before mu
+
 	mu     sync.Mutex // guards what follows; never held while a request is served or a hook runs
 	tables int
 	faults []*armed
@@ -50,7 +52,8 @@ func Start(tb TB) *DB {
 func (db *DB) now() time.Time { return (*db.clock.Load())() }
 
 // SetClock sets the database's clock: what [DB.Sweep] takes for expired, how long a ClientRequestToken is
-// remembered, when an [AppliedLate] write arrives. Default: time.Now, which is virtual inside testing/synctest.
+// remembered, when an [AppliedLate] write arrives. Default: time.Now, which is virtual inside testing/synctest. now
+// must not call methods of the DB.
 func (db *DB) SetClock(now func() time.Time) { db.clock.Store(&now) }
 
 // Client is a client of the database, made from the SDK's defaults (retries included), region us-east-1 and made-up
@@ -110,8 +113,7 @@ func (db *DB) EnableTTL(tb TB, table, attribute string) {
 // Sweep deletes the items whose time to live has passed by the database's clock, in every table that has it on, and
 // returns how many these were. DynamoDB itself takes up to days for it and serves the items meanwhile, as this
 // database does until Sweep is called.
-func (db *DB) Sweep(tb TB) int {
-	tb.Helper()
+func (db *DB) Sweep() int {
 	db.applyDue()
 	return db.engine.Sweep()
 }

@@ -23,10 +23,9 @@ type exchange func(ctx context.Context, operation string, body []byte) (answer, 
 
 // serve is the one way in, for both transports: it logs the call, lets faults strike and carries the request out.
 func (db *DB) serve(ctx context.Context, operation string, body []byte) (answer, error) {
-	db.applyDue()
 	r := db.engine.Parse(operation, body)
 	c := newCall(r)
-	before := *c
+	before := c.copied()
 	db.log(c)
 	return db.suffer(ctx, db.strike(before), r, c)
 }
@@ -52,6 +51,7 @@ func (db *DB) suffer(ctx context.Context, f Fault, r *dynamo.Request, c *Call) (
 	}
 	var a answer
 	if f.Kind.applies() {
+		db.applyDue() // not sooner: the call may have waited
 		a.Reply = db.apply(r, c)
 		if f.After != nil {
 			f.After()

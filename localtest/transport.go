@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,7 +28,7 @@ func (t inMemory) Do(r *http.Request) (*http.Response, error) {
 		return nil, &url.Error{Op: "Post", URL: r.URL.String(), Err: err}
 	}
 	res := &http.Response{
-		Status:        http.StatusText(a.Status),
+		Status:        fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)),
 		StatusCode:    a.Status,
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
@@ -52,6 +54,9 @@ func (t inMemory) do(r *http.Request) (answer, error) {
 		return answer{Reply: *refusal}, nil
 	}
 	a, err := t.serve(r.Context(), operation, body)
+	if ended := r.Context().Err(); ended != nil {
+		return answer{}, ended // whoever has hung up hears of nothing that came afterwards
+	}
 	if errors.Is(err, errCut) {
 		err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	}
@@ -65,14 +70,16 @@ func (brokenOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // Listen serves the database on a free port of 127.0.0.1 until the end of the test, for child processes, and returns
 // the URL to give to them as the endpoint. Faults and log are those of the in-memory transport; a cut connection is
-// really reset.
+// really reset. At the end every connection is closed, which ends what a fault makes hang, and no request, hooks
+// included, is still being served afterwards.
 func (db *DB) Listen(tb TB) string {
 	tb.Helper()
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatalf("localtest: listen on loopback: %v", err)
 	}
-	server := &http.Server{Handler: db.Handler(), ReadHeaderTimeout: time.Minute}
+	requests := &gate{next: db.Handler()}
+	server := &http.Server{Handler: requests, ReadHeaderTimeout: time.Minute}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -83,8 +90,43 @@ func (db *DB) Listen(tb TB) string {
 	tb.Cleanup(func() {
 		_ = server.Close() // what fails to close is closed with the process
 		<-done
+		requests.shut() // Close waits for no handler
 	})
 	return "http://" + l.Addr().String()
+}
+
+// gate lets requests pass until it is shut.
+type gate struct {
+	next http.Handler
+
+	mu     sync.Mutex
+	isShut bool
+	inside sync.WaitGroup
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !g.enter() {
+		panic(http.ErrAbortHandler) // its connection is closed
+	}
+	defer g.inside.Done()
+	g.next.ServeHTTP(w, r)
+}
+
+func (g *gate) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.isShut {
+		g.inside.Add(1)
+	}
+	return !g.isShut
+}
+
+// shut returns when no request is inside and none can come in any more.
+func (g *gate) shut() {
+	g.mu.Lock()
+	g.isShut = true
+	g.mu.Unlock()
+	g.inside.Wait()
 }
 
 // Handler serves the database over HTTP, in DynamoDB's JSON protocol; signatures are not checked.

@@ -93,3 +93,12 @@ func checkReturnConsumedCapacity(mode string) error {
 	}
 	return violation(mode, "returnConsumedCapacity", "Member must satisfy enum value set: [INDEXES, TOTAL, NONE]")
 }
+
+// checkReports checks what a write asks to be told of. Only tables with local indexes have metrics of collections.
+func checkReports(capacity, metrics string) error {
+	switch metrics {
+	case "", "NONE", "SIZE":
+		return checkReturnConsumedCapacity(capacity)
+	}
+	return violation(metrics, "returnItemCollectionMetrics", "Member must satisfy enum value set: [SIZE, NONE]")
+}

@@ -7,8 +7,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -33,7 +33,8 @@ func New(now func() time.Time) *Engine {
 // Request is one request, read but not yet carried out.
 type Request struct {
 	Operation string
-	// Tables are the names of the tables it is about, in order of their mention, each once.
+	// Tables are the names of the tables it is about, in order of their mention, those of a batch in order of the
+	// names; each once.
 	Tables []string
 	// Key is the item's key, in a request about one item: the partition key, then, if any, "/" and the sort key.
 	Key string
@@ -84,14 +85,18 @@ var operations = map[string]func(body []byte) (operation, error){
 	"TransactWriteItems": parse(func(r *transactWrite) error { return r.check() }),
 }
 
+// Implements reports whether there is such an operation here.
+func Implements(operation string) bool { return operations[operation] != nil }
+
 // parse decodes a body into a T and checks it.
 func parse[T any, P interface {
 	*T
 	operation
 }](check func(P) error) func([]byte) (operation, error) {
+	members := membersOf(reflect.TypeFor[T]())
 	return func(body []byte) (operation, error) {
 		r := P(new(T))
-		if err := decodeBody(body, r); err != nil {
+		if err := decodeBody(body, r, members); err != nil {
 			return r, err
 		}
 		return r, check(r)
@@ -99,19 +104,10 @@ func parse[T any, P interface {
 }
 
 // decodeBody is strict: a member that is not implemented is refused rather than ignored.
-func decodeBody(body []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
+func decodeBody(body []byte, into any, members *members) error {
+	err := json.Unmarshal(body, into)
 	if err == nil {
-		if _, err = d.Token(); errors.Is(err, io.EOF) {
-			return nil
-		}
-		return malformed("The request body goes on after its JSON")
-	}
-	// The standard library has no type for this error.
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return unsupported(strings.Trim(name, `"`))
+		return members.check(&jsonReader{b: body})
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return malformed("Unexpected JSON %s at %s", wrong.Value, wrong.Field)

@@ -5,7 +5,39 @@ const (
 	maxItem = 400 << 10
 	maxHash = 2048
 	maxSort = 1024
+
+	maxName    = 65535 // of an attribute
+	maxKeyName = 255   // of an attribute that a table is told of
 )
+
+var errLongName = invalid("1 validation error detected: Attribute name is too large, must be less than 65536 bytes")
+
+// checkName checks the name of an item's attribute.
+func checkName(name string) error {
+	if name == "" {
+		return invalidParameter("The name of an attribute is empty: must have a length of 1 to %d bytes", maxName)
+	}
+	return checkMember(name)
+}
+
+// checkMember checks the name of a map's member.
+func checkMember(name string) error {
+	if len(name) > maxName {
+		return errLongName
+	}
+	return nil
+}
+
+// checkKeyName checks a name that a table is told of, which is the request's member of that name.
+func checkKeyName(name, member string) error {
+	switch {
+	case name == "":
+		return violation(name, member, "Member must have length greater than or equal to 1")
+	case len(name) > maxKeyName:
+		return violation(name, member, "Member must have length less than or equal to 255")
+	}
+	return nil
+}
 
 // item is a stored item. It is never changed: a write stores another one.
 type item struct {
@@ -54,12 +86,21 @@ type key struct {
 	sort *value
 }
 
-// id identifies the key among those of its table.
-func (k key) id() string {
-	if k.sort == nil {
-		return k.hash
+// itemID tells the items of all tables apart.
+type itemID struct{ table, hash, sort string }
+
+// items are those that a request is about.
+type items map[itemID]bool
+
+// add reports whether the item is a new one among them.
+func (s items) add(t *table, k key) bool {
+	id := itemID{table: t.name, hash: k.hash}
+	if k.sort != nil {
+		id.sort = k.sort.scalar()
 	}
-	return k.hash + "\x00" + k.sort.scalar()
+	known := s[id]
+	s[id] = true
+	return !known
 }
 
 // fitsItem checks that an item to be stored has the key attributes.

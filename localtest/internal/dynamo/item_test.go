@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -168,13 +169,70 @@ func TestItemSize(t *testing.T) {
 		`{'a':{'NS':['1','22']}}`:            5,
 	} {
 		raw := rawItem{}
-		if err := decodeBody([]byte(strings.ReplaceAll(item, "'", `"`)), &raw); err != nil {
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(item, "'", `"`)), &raw); err != nil {
 			t.Fatal(err)
 		}
 		a, err := raw.decode(nil)
 		if err != nil || a.size() != want {
 			t.Errorf("size of %s = %d, %v, want %d", item, a.size(), err, want)
 		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	named := func(top, member string) string {
+		return `{'id':{'S':'k'},'` + top + `':{'L':[{'M':{'` + member + `':{'NULL':true}}}]}}`
+	}
+	set := func(name, value string) string {
+		return `{'TableName':'hhh','Key':{'id':{'S':'k'}},'UpdateExpression':'SET #n = :v','ExpressionAttributeNames':{'#n':'` + name + `'},'ExpressionAttributeValues':{':v':` + value + `}}`
+	}
+	longest := strings.Repeat("n", 65535)
+	s.ok("PutItem", putBody(named(longest, "")))
+	s.ok("PutItem", putBody(named("x", longest)))
+	s.ok("UpdateItem", set(longest, `{'S':''}`))
+	const tooLong = "Attribute name is too large, must be less than 65536 bytes"
+	for _, c := range [][3]string{
+		{"PutItem", putBody(named("", "x")), "The name of an attribute is empty"},
+		{"PutItem", putBody(named(longest+"n", "x")), tooLong},
+		{"PutItem", putBody(named("x", longest+"n")), tooLong},
+		{"PutItem", putBody(named(strings.Repeat("\u65e5", 65536/3), "x")), ""},
+		{"PutItem", putBody(named(strings.Repeat("\u65e5", 65536/3+1), "x")), tooLong},
+		{"GetItem", `{'TableName':'hhh','Key':{'':{'S':'k'}}}`, "The name of an attribute is empty"},
+		{"UpdateItem", set("", `{'S':''}`), "must have a length of 1 to 65535 bytes for key #n"},
+		{"UpdateItem", set(longest+"n", `{'S':''}`), tooLong},
+		{"UpdateItem", set("x", `{'M':{'`+longest+`n':{'S':''}}}`), "detected: " + tooLong},
+		{"BatchWriteItem", `{'RequestItems':{'hhh':[{'PutRequest':{'Item':` + named("", "x") + `}}]}}`, "The name of an attribute is empty"},
+		{"TransactWriteItems", transaction("", `{'Put':`+putBody(named(longest+"n", "x"))+`}`), tooLong},
+	} {
+		if c[2] == "" {
+			s.ok(c[0], c[1])
+			continue
+		}
+		if r := s.do(c[0], c[1]); r.Code != "ValidationException" || !strings.Contains(r.message(), c[2]) {
+			t.Errorf("%s %.80s…: %s %.200s, want %s", c[0], c[1], r.Code, r.Body, c[2])
+		}
+	}
+}
+
+func TestPlaceholders_Size(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	// Placeholders count with what they stand for.
+	condition := func(n int) string {
+		values := `':v':{'S':'` + strings.Repeat("v", n) + `'}`
+		text := "#i = :v"
+		for i := range 6 {
+			text += fmt.Sprint(" OR #i = :w", i)
+			values += fmt.Sprintf(`,':w%d':{'S':'%s'}`, i, strings.Repeat("w", 300_000))
+		}
+		return `{'TableName':'hhh','Item':{'id':{'S':'k'}},'ConditionExpression':'NOT (` + text + `)','ExpressionAttributeNames':{'#i':'id'},'ExpressionAttributeValues':{` + values + `}}`
+	}
+	const rest = 2<<20 - 6*(300_000+len(":w0")) - len(":v") - len("#i") - len("id")
+	s.ok("PutItem", condition(rest))
+	if r := s.do("PutItem", condition(rest+1)); r.Code != "ValidationException" || !strings.Contains(r.message(), "maximum allowed size of 2 MB") {
+		t.Errorf("%.200s", r.Body)
 	}
 }
 
@@ -258,6 +316,15 @@ func TestReturnConsumedCapacity(t *testing.T) {
 	s.want(s.ok("PutItem", put("TOTAL")), `{'ConsumedCapacity':{'TableName':'hhh','CapacityUnits':1}}`)
 	s.want(s.ok("PutItem", put("INDEXES")), `{'ConsumedCapacity':{'TableName':'hhh','CapacityUnits':1,'Table':{'CapacityUnits':1}}}`)
 	s.wantError("PutItem", put("SOME"), "ValidationException", "returnConsumedCapacity")
+	for operation, body := range map[string]string{
+		"PutItem":            put("NONE"),
+		"DeleteItem":         `{'TableName':'hhh','Key':{'id':{'S':'none'}}}`,
+		"BatchWriteItem":     `{'RequestItems':{'hhh':[{'DeleteRequest':{'Key':{'id':{'S':'none'}}}}]}}`,
+		"TransactWriteItems": transaction("", addTo("u")),
+	} {
+		s.ok(operation, `{'ReturnItemCollectionMetrics':'SIZE',`+body[1:])
+		s.wantError(operation, `{'ReturnItemCollectionMetrics':'SOME',`+body[1:], "ValidationException", "returnItemCollectionMetrics")
+	}
 	s.want(s.ok("GetItem", `{'TableName':'hhh','Key':{'id':{'S':'k'}},'ReturnConsumedCapacity':'TOTAL'}`),
 		`{'Item':{'id':{'S':'k'}},'ConsumedCapacity':{'TableName':'hhh','CapacityUnits':0.5}}`)
 	s.want(s.ok("TransactWriteItems", `{'ReturnConsumedCapacity':'TOTAL','TransactItems':[{'Put':{'TableName':'hhh','Item':{'id':{'S':'k'}}}},{'Put':{'TableName':'rrr','Item':{'id':{'S':'k'},'sk':{'N':'1'}}}}]}`),

@@ -68,15 +68,7 @@ func (r *jsonReader) string() (string, error) {
 	if r.next() != '"' {
 		return "", r.unexpected('"')
 	}
-	start, plain := r.i, true
-	for r.i++; r.b[r.i] != '"'; r.i++ {
-		if r.b[r.i] == '\\' {
-			plain = false
-			r.i++
-		}
-	}
-	r.i++
-	quoted := r.b[start:r.i]
+	quoted, plain := r.quoted()
 	if plain && utf8.Valid(quoted) {
 		return string(quoted[1 : len(quoted)-1]), nil
 	}
@@ -85,21 +77,49 @@ func (r *jsonReader) string() (string, error) {
 	return s, err
 }
 
+// quoted passes over a string; plain says that there is no escape in it.
+func (r *jsonReader) quoted() (text []byte, plain bool) {
+	start, plain := r.i, true
+	for r.i++; r.b[r.i] != '"'; r.i++ {
+		if r.b[r.i] == '\\' {
+			plain = false
+			r.i++
+		}
+	}
+	r.i++
+	return r.b[start:r.i], plain
+}
+
 // skip passes over any value.
-func (r *jsonReader) skip() error {
+func (r *jsonReader) skip() {
 	switch r.next() {
-	case '{':
-		return r.object(func(string) error { return r.skip() })
-	case '[':
-		return r.array(r.skip)
+	case '{', '[':
+		r.skipNested()
 	case '"':
-		_, err := r.string()
-		return err
+		r.quoted()
 	default:
 		for r.i < len(r.b) && r.b[r.i] != ',' && r.b[r.i] != '}' && r.b[r.i] != ']' {
 			r.i++
 		}
-		return nil
+	}
+}
+
+// skipNested passes over a structure, map or list.
+func (r *jsonReader) skipNested() {
+	for depth := 0; ; {
+		switch r.next() {
+		case '"':
+			r.quoted()
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		r.i++
+		if depth == 0 {
+			return
+		}
 	}
 }
 

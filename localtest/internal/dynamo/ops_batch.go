@@ -76,7 +76,7 @@ func (r *batchWrite) check() error {
 	if len(r.writes) > maxBatchWrites {
 		return violation("{...}", "requestItems", batchConstraint)
 	}
-	return checkReturnConsumedCapacity(r.ReturnConsumedCapacity)
+	return checkReports(r.ReturnConsumedCapacity, r.ReturnItemCollectionMetrics)
 }
 
 func (r *batchWrite) run(e *Engine, used usage) (any, error) {
@@ -84,7 +84,7 @@ func (r *batchWrite) run(e *Engine, used usage) (any, error) {
 	defer e.mu.Unlock()
 	// All keys are checked before anything is written.
 	keys := make([]key, len(r.writes))
-	seen := map[string]bool{}
+	seen := items{}
 	for i, w := range r.writes {
 		t, err := e.table(w.TableName)
 		if err != nil {
@@ -96,11 +96,9 @@ func (r *batchWrite) run(e *Engine, used usage) (any, error) {
 		if keys[i], err = t.schema.key(w.attrs); err != nil {
 			return nil, err
 		}
-		id := t.name + "\x00" + keys[i].id()
-		if seen[id] {
+		if !seen.add(t, keys[i]) {
 			return nil, errDuplicateKeys
 		}
-		seen[id] = true
 	}
 	undone := map[string][]batchRequest{}
 	for i, w := range r.writes {
@@ -179,7 +177,7 @@ func (r *batchGet) run(e *Engine, used usage) (any, error) {
 	defer e.mu.RUnlock()
 	responses := map[string][]*attrs{}
 	undone := map[string]*keysAndAttributes{}
-	seen := map[string]bool{}
+	seen := items{}
 	size := 0
 	for i, g := range r.gets {
 		t, err := e.table(g.TableName)
@@ -190,11 +188,9 @@ func (r *batchGet) run(e *Engine, used usage) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		id := t.name + "\x00" + k.id()
-		if seen[id] {
+		if !seen.add(t, k) {
 			return nil, errDuplicateKeys
 		}
-		seen[id] = true
 		if responses[t.name] == nil {
 			responses[t.name] = []*attrs{}
 		}

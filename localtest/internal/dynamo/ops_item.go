@@ -6,7 +6,7 @@ import "slices"
 type replying struct {
 	ReturnValues                string
 	ReturnConsumedCapacity      string
-	ReturnItemCollectionMetrics string // only tables with local indexes have such metrics
+	ReturnItemCollectionMetrics string
 }
 
 func (r *replying) check(allowed ...string) error {
@@ -16,7 +16,7 @@ func (r *replying) check(allowed ...string) error {
 	if r.ReturnValues != "" && len(allowed) > 0 && !slices.Contains(allowed, r.ReturnValues) {
 		return invalid("ReturnValues can only be ALL_OLD or NONE")
 	}
-	return checkReturnConsumedCapacity(r.ReturnConsumedCapacity)
+	return checkReports(r.ReturnConsumedCapacity, r.ReturnItemCollectionMetrics)
 }
 
 // written is the reply to a plain write.

@@ -58,6 +58,9 @@ func (r *createTable) check() error {
 		return invalid("Both the Hash Key and the Range Key element in the KeySchema have the same name")
 	}
 	for _, d := range r.AttributeDefinitions {
+		if err := checkKeyName(d.AttributeName, "attributeDefinitions.1.member.attributeName"); err != nil {
+			return err
+		}
 		if d.AttributeType != "S" && d.AttributeType != "N" && d.AttributeType != "B" {
 			return violation(d.AttributeType, "attributeDefinitions.1.member.attributeType", "Member must satisfy enum value set: [B, N, S]")
 		}

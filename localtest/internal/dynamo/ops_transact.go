@@ -14,6 +14,8 @@ const (
 	tokenLife      = 10 * time.Minute
 )
 
+var errDuplicateItem = invalid("Transaction request cannot include multiple operations on one item")
+
 // commit is what the engine remembers of a committed transaction with a ClientRequestToken.
 type commit struct {
 	fingerprint string
@@ -87,7 +89,7 @@ func (r *transactWrite) check() error {
 	if len(r.ClientRequestToken) > maxToken {
 		return violation(r.ClientRequestToken, "clientRequestToken", "Member must have length less than or equal to 36")
 	}
-	if err := checkReturnConsumedCapacity(r.ReturnConsumedCapacity); err != nil {
+	if err := checkReports(r.ReturnConsumedCapacity, r.ReturnItemCollectionMetrics); err != nil {
 		return err
 	}
 	size := 0
@@ -195,7 +197,7 @@ func (e *Engine) repeated(token, fingerprint string) (bool, error) {
 func (r *transactWrite) prepare(e *Engine) ([]prepared, []reason, error) {
 	actions := make([]prepared, len(r.writes))
 	reasons := make([]reason, len(r.writes))
-	seen := map[string]bool{}
+	seen := items{}
 	for i, w := range r.writes {
 		t, err := e.table(w.TableName)
 		if err != nil {
@@ -210,11 +212,9 @@ func (r *transactWrite) prepare(e *Engine) ([]prepared, []reason, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		id := t.name + "\x00" + k.id()
-		if seen[id] {
-			return nil, nil, invalid("Transaction request cannot include multiple operations on one item")
+		if !seen.add(t, k) {
+			return nil, nil, errDuplicateItem
 		}
-		seen[id] = true
 		actions[i].key, actions[i].old = k, t.contents.get(k)
 		reasons[i] = reason{Code: "None"}
 	}

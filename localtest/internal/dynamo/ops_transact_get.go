@@ -37,7 +37,7 @@ func (r *transactGet) run(e *Engine, used usage) (any, error) {
 	defer e.mu.RUnlock()
 	responses := make([]itemResponse, len(r.TransactItems))
 	reasons := make([]reason, len(r.TransactItems))
-	seen := map[string]bool{}
+	seen := items{}
 	for i, a := range r.TransactItems {
 		t, err := e.table(a.Get.TableName)
 		if err != nil {
@@ -52,11 +52,9 @@ func (r *transactGet) run(e *Engine, used usage) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		id := t.name + "\x00" + k.id()
-		if seen[id] {
-			return nil, invalid("Transaction request cannot include multiple operations on one item")
+		if !seen.add(t, k) {
+			return nil, errDuplicateItem
 		}
-		seen[id] = true
 		it := t.contents.get(k)
 		responses[i].Item = a.Get.cut(it)
 		used.read(t.name, 2*readUnits(it.bytes(), true))

@@ -33,7 +33,7 @@ func (r *updateTimeToLive) check() error {
 	case s.AttributeName == "":
 		return missing("timeToLiveSpecification.attributeName")
 	}
-	return nil
+	return checkKeyName(s.AttributeName, "timeToLiveSpecification.attributeName")
 }
 
 func (r *updateTimeToLive) run(e *Engine, _ usage) (any, error) {

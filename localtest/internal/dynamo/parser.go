@@ -8,10 +8,11 @@ import (
 
 // Limits of one expression.
 const (
-	maxExpression = 4096
-	maxOperators  = 300
-	maxPathSteps  = 32
-	maxIn         = 100
+	maxExpression   = 4096
+	maxOperators    = 300
+	maxPathSteps    = 32
+	maxIn           = 100
+	maxPlaceholders = 2 << 20 // names and values of all the request's placeholders, in bytes
 )
 
 // parser reads one expression. Every method reads from the present token on and leaves off behind what it read.

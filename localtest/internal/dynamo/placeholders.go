@@ -34,8 +34,11 @@ func newPlaceholders(names map[string]string, values rawItem, expressions bool, 
 		if !isPlaceholder(key, tokenName) {
 			return nil, invalid("ExpressionAttributeNames contains invalid key: Syntax error; key: %q", key)
 		}
-		if name == "" || len(name) > 65535 {
-			return nil, invalid("ExpressionAttributeNames contains invalid value: must have a length of 1 to 65535 bytes for key %s", key)
+		if name == "" {
+			return nil, invalid("ExpressionAttributeNames contains invalid value: must have a length of 1 to %d bytes for key %s", maxName, key)
+		}
+		if err := checkName(name); err != nil {
+			return nil, err
 		}
 	}
 	for key := range values {
@@ -45,13 +48,20 @@ func newPlaceholders(names map[string]string, values rawItem, expressions bool, 
 	}
 	decoded, err := values.decode(func(key string, err error) error {
 		e, ok := errors.AsType[*apiError](err)
-		if !ok || e.code != "ValidationException" {
+		if !ok || e.code != "ValidationException" || e == errLongName {
 			return err
 		}
 		return invalid("ExpressionAttributeValues contains invalid value: %s for key %s", e.message, key)
 	})
 	if err != nil {
 		return nil, err
+	}
+	size := decoded.size()
+	for key, name := range names {
+		size += len(key) + len(name)
+	}
+	if size > maxPlaceholders {
+		return nil, invalid("ExpressionAttributeNames and ExpressionAttributeValues have exceeded the maximum allowed size of 2 MB; size: %d", size)
 	}
 	return &placeholders{names: names, values: decoded, usedNames: map[string]bool{}, usedValues: map[string]bool{}}, nil
 }

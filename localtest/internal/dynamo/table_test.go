@@ -54,11 +54,14 @@ func TestCreateTable_Rejected(t *testing.T) {
 		`'TableName':'new'` + demand + defs + `,'KeySchema':[{'AttributeName':'id','KeyType':'HASH'},{'AttributeName':'id','KeyType':'RANGE'}]`:                "same name",
 		`'TableName':'new'` + demand + `,'AttributeDefinitions':[{'AttributeName':'id','AttributeType':'S'},{'AttributeName':'x','AttributeType':'S'}]` + keys: "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions",
 		`'TableName':'new'` + demand + `,'AttributeDefinitions':[{'AttributeName':'id','AttributeType':'M'}]` + keys:                                           "attributeType",
+		`'TableName':'new'` + demand + strings.ReplaceAll(defs+keys, "'id'", "''"):                                                                             "Member must have length greater than or equal to 1",
+		`'TableName':'new'` + demand + strings.ReplaceAll(defs+keys, "'id'", "'"+strings.Repeat("n", 256)+"'"):                                                 "Member must have length less than or equal to 255",
 		`'TableName':'new'` + demand + defs + keys + `,'GlobalSecondaryIndexes':[]`:                                                                            "does not implement the parameter GlobalSecondaryIndexes",
 		`'TableName':'new'` + demand + defs + keys + `,'StreamSpecification':{}`:                                                                               "does not implement the parameter StreamSpecification",
 	} {
 		s.wantError("CreateTable", `{`+members+`}`, "ValidationException", want)
 	}
+	s.ok("CreateTable", `{'TableName':'new'`+demand+strings.ReplaceAll(defs+keys, "'id'", "'"+strings.Repeat("n", 255)+"'")+`}`)
 	s.ok("CreateTable", `{'TableName':'kept','DeletionProtectionEnabled':true`+demand+defs+keys+`}`)
 	s.wantError("DeleteTable", `{'TableName':'kept'}`, "ValidationException", "protected against deletion")
 }
@@ -79,6 +82,7 @@ func TestTimeToLive(t *testing.T) {
 		`{'TableName':'hhh'}`: "timeToLiveSpecification'",
 		`{'TableName':'hhh','TimeToLiveSpecification':{'AttributeName':'x'}}`: "timeToLiveSpecification.enabled",
 		`{'TableName':'hhh','TimeToLiveSpecification':{'Enabled':true}}`:      "timeToLiveSpecification.attributeName",
+		set(strings.Repeat("n", 256), true):                                   "Member must have length less than or equal to 255",
 	} {
 		s.wantError("UpdateTimeToLive", body, "ValidationException", want)
 	}
@@ -125,6 +129,20 @@ func TestMalformed(t *testing.T) {
 	s.wantError("PutItem", putBody(`{'id':{'S':'k'},'d':`+deep+`}`), "ValidationException", "Nesting Levels")
 	s.wantError("ExecuteStatement", `{}`, "UnknownOperationException", "ExecuteStatement")
 	s.wantError("", `{}`, "UnknownOperationException", "")
+	// Names are names in one case, wherever they stand.
+	for _, c := range [][3]string{
+		{"tablename", "PutItem", `{'tablename':'hhh','Item':{'id':{'S':'k'}}}`},
+		{"ITEM", "PutItem", `{'TableName':'hhh','ITEM':{'id':{'S':'k'}}}`},
+		{"returnvalues", "PutItem", `{'TableName':'hhh','Item':{'id':{'S':'k'}},'returnvalues':'NONE'}`},
+		{"billingmode", "CreateTable", `{'TableName':'new','billingmode':'PAY_PER_REQUEST'}`},
+		{"attributetype", "CreateTable", `{'TableName':'new','AttributeDefinitions':[{'AttributeName':'id','attributetype':'S'}]}`},
+		{"put", "TransactWriteItems", transaction("", strings.ReplaceAll(putK, "'Put'", "'put'"))},
+		{"item", "TransactWriteItems", transaction("", strings.ReplaceAll(putK, "'Item'", "'item'"))},
+		{"putRequest", "BatchWriteItem", `{'RequestItems':{'hhh':[{'putRequest':{'Item':{'id':{'S':'k'}}}}]}}`},
+		{"keys", "BatchGetItem", `{'RequestItems':{'hhh':{'keys':[{'id':{'S':'k'}}]}}}`},
+	} {
+		s.wantError(c[1], c[2], "ValidationException", "does not implement the parameter "+c[0])
+	}
 	for member, operation := range map[string]string{"Expected": "PutItem", "AttributeUpdates": "UpdateItem", "AttributesToGet": "GetItem", "ConditionalOperator": "DeleteItem"} {
 		s.wantError(operation, `{'TableName':'hhh','`+member+`':{}}`, "ValidationException", "does not implement the parameter "+member)
 	}

@@ -125,6 +125,25 @@ func TestTransactWrite_Rejected(t *testing.T) {
 	s.wantError("TransactGetItems", transaction("", `{'Get':{'TableName':'hhh','Key':{'x':{'S':'k'}}}}`), "TransactionCanceledException", "[ValidationError]")
 }
 
+// Different keys are different items, whatever characters they have in common.
+func TestManyItems_KeysThatLookAlike(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.ok("CreateTable", `{'TableName':'two','BillingMode':'PAY_PER_REQUEST',
+		'AttributeDefinitions':[{'AttributeName':'id','AttributeType':'S'},{'AttributeName':'sk','AttributeType':'S'}],
+		'KeySchema':[{'AttributeName':'id','KeyType':'HASH'},{'AttributeName':'sk','KeyType':'RANGE'}]}`)
+	const a, b = `{'id':{'S':'a\u0000b'},'sk':{'S':'c'}}`, `{'id':{'S':'a'},'sk':{'S':'b\u0000c'}}`
+	for _, c := range []struct{ operation, body, duplicate string }{
+		{"BatchWriteItem", `{'RequestItems':{'two':[{'PutRequest':{'Item':<1>}},{'PutRequest':{'Item':<2>}}]}}`, "Provided list of item keys contains duplicates"},
+		{"BatchGetItem", `{'RequestItems':{'two':{'Keys':[<1>,<2>]}}}`, "Provided list of item keys contains duplicates"},
+		{"TransactWriteItems", transaction("", `{'Put':{'TableName':'two','Item':<1>}}`, `{'Put':{'TableName':'two','Item':<2>}}`), "multiple operations on one item"},
+		{"TransactGetItems", transaction("", `{'Get':{'TableName':'two','Key':<1>}}`, `{'Get':{'TableName':'two','Key':<2>}}`), "multiple operations on one item"},
+	} {
+		s.ok(c.operation, strings.NewReplacer("<1>", a, "<2>", b).Replace(c.body))
+		s.wantError(c.operation, strings.NewReplacer("<1>", a, "<2>", a).Replace(c.body), "ValidationException", c.duplicate)
+	}
+}
+
 func TestClientRequestToken(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -46,57 +46,65 @@ func (u *update) apply(item attrs) (attrs, error) {
 	if u == nil {
 		return next, nil
 	}
-	// Every right side sees the item as it was before the update.
-	values := make(map[*assignment]*value, len(u.sets))
-	order := make([]*assignment, len(u.sets))
-	for i := range u.sets {
-		a := &u.sets[i]
+	results, removes, err := u.evaluate(item)
+	if err != nil {
+		return nil, err
+	}
+	// An index means an element of the old list. What is set beyond its end is appended: in the order of the indexes,
+	// so that no later one finds an appended element in its place.
+	slices.SortStableFunc(results, func(a, b result) int { return a.path.compare(b.path) })
+	for _, r := range results {
+		if err := r.path.set(next, r.value); err != nil {
+			return nil, err
+		}
+	}
+	// From the last to the first, so that what is removed moves nothing that is still to be removed.
+	slices.SortFunc(removes, func(a, b path) int { return b.compare(a) })
+	for _, p := range removes {
+		if err := p.remove(next, item); err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
+}
+
+// result is what an action puts at its path.
+type result struct {
+	path  path
+	value *value
+}
+
+// evaluate gives what the actions put and remove. Each of them sees the item as it was before the update.
+func (u *update) evaluate(item attrs) (results []result, removes []path, err error) {
+	for _, a := range u.sets {
 		v, err := a.to.value(item)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		order[i], values[a] = a, v
-	}
-	// Elements set beyond a list's end are appended in the order of their indexes.
-	slices.SortStableFunc(order, func(a, b *assignment) int { return a.path.compare(b.path) })
-	for _, a := range order {
-		if err := a.path.set(next, values[a]); err != nil {
-			return nil, err
-		}
+		results = append(results, result{a.path, v})
 	}
 	for _, c := range u.adds {
 		v, err := c.added(c.path.lookup(item))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if err := c.path.set(next, v); err != nil {
-			return nil, err
-		}
+		results = append(results, result{c.path, v})
 	}
-	removes := slices.Clone(u.removes)
+	removes = slices.Clone(u.removes)
 	for _, c := range u.deletes {
 		old := c.path.lookup(item)
 		v, err := c.deleted(old)
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		case old == nil: // nothing to delete from
 		case v == nil: // an empty set can't be stored: the attribute goes
 			removes = append(removes, c.path)
 		default:
-			if err := c.path.set(next, v); err != nil {
-				return nil, err
-			}
+			results = append(results, result{c.path, v})
 		}
 	}
-	// From the last to the first, so that an index still means the element that it meant in the old item.
-	slices.SortFunc(removes, func(a, b path) int { return b.compare(a) })
-	for _, p := range removes {
-		if err := p.remove(next); err != nil {
-			return nil, err
-		}
-	}
-	return next, nil
+	return results, removes, nil
 }
 
 var (
@@ -129,26 +137,27 @@ func (p path) set(item attrs, v *value) error {
 	return nil
 }
 
-// remove takes away what is at the path, if anything is; its parent must be there.
-func (p path) remove(item attrs) error {
+// remove takes away what was at the path in the old item, if anything was; its parent must have been there.
+func (p path) remove(item, old attrs) error {
 	if len(p) == 1 {
 		delete(item, p[0].name)
+		return nil
+	}
+	last, was := p[len(p)-1], p[:len(p)-1].lookup(old)
+	switch {
+	case was == nil, last.index < 0 && was.kind != kindM, last.index >= 0 && was.kind != kindL:
+		return errPath
+	case last.of(was) == nil: // an element that is there by now was appended by the same update
 		return nil
 	}
 	parent, err := p.copied(item)
 	if err != nil {
 		return err
 	}
-	last := p[len(p)-1]
-	switch {
-	case last.index < 0 && parent.kind == kindM:
+	if last.index < 0 {
 		delete(parent.m, last.name)
-	case last.index >= 0 && parent.kind == kindL:
-		if last.index < len(parent.list) {
-			parent.list = slices.Delete(parent.list, last.index, last.index+1)
-		}
-	default:
-		return errPath
+	} else {
+		parent.list = slices.Delete(parent.list, last.index, last.index+1)
 	}
 	return nil
 }

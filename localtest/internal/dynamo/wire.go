@@ -17,6 +17,9 @@ type rawItem map[string]json.RawMessage
 func (r rawItem) decode(wrap func(name string, err error) error) (attrs, error) {
 	a := make(attrs, len(r))
 	for name, raw := range r {
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
 		v, err := decodeValue(raw)
 		if err != nil {
 			if wrap != nil {
@@ -48,7 +51,8 @@ func readValue(r *jsonReader, depth int) (*value, error) {
 	err := r.object(func(name string) error {
 		k, known := kindOf(name)
 		if !known || r.null() {
-			return r.skip()
+			r.skip()
+			return nil
 		}
 		if v != nil {
 			return invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes")
@@ -85,6 +89,9 @@ func readKind(r *jsonReader, k kind, depth int) (*value, error) {
 	case kindM:
 		v.m = attrs{}
 		err = r.object(func(name string) error {
+			if err := checkMember(name); err != nil {
+				return err
+			}
 			e, err := readValue(r, depth+1)
 			v.m[name] = e
 			return err

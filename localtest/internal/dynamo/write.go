@@ -33,7 +33,7 @@ type write struct {
 
 func (w *write) describe(q *Request) {
 	q.Tables = []string{w.TableName}
-	q.Actions = []string{w.verb.action()}
+	q.Actions = []string{"dynamodb:" + q.Operation} // of one that stands alone; the verb is not known of what can't be read
 	q.key = w.attrs
 	if w.ConditionExpression != nil {
 		q.Condition = *w.ConditionExpression

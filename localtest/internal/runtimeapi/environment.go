@@ -10,7 +10,9 @@ import (
 // What Lambda would take from the function's configuration.
 const (
 	functionName = "function"
-	functionARN  = "arn:aws:lambda:us-east-1:123456789012:function:" + functionName
+
+	// FunctionARN is what an invocation is told of its function. The account is that of the tables.
+	FunctionARN = "arn:aws:lambda:us-east-1:000000000000:function:" + functionName
 )
 
 // environment is what a process gets without asking: Lambda's variables and credentials that open

@@ -65,6 +65,7 @@ func New(cfg Config) (*Function, error) {
 		return nil, fmt.Errorf("config: Timeout %v, InitTimeout %v, Processes %d, Concurrency %d: none may be negative",
 			cfg.Timeout, cfg.InitTimeout, cfg.Processes, cfg.Concurrency)
 	}
+	cfg.Args, cfg.Env = slices.Clone(cfg.Args), slices.Clone(cfg.Env)
 	cfg.Timeout = cmp.Or(cfg.Timeout, 3*time.Second)
 	cfg.InitTimeout = cmp.Or(cfg.InitTimeout, 10*time.Second)
 	cfg.Processes = cmp.Or(cfg.Processes, 64)
@@ -86,10 +87,11 @@ func New(cfg Config) (*Function, error) {
 // process, all of which are Responses. The error is for an event that could not be sent, and for a
 // ctx that ended first: an invocation that has begun goes on without its caller, as on Lambda.
 func (f *Function) Invoke(ctx context.Context, ev Event) (Response, error) {
-	ev.RequestID = cmp.Or(ev.RequestID, newUUID())
-	if url.PathEscape(ev.RequestID) != ev.RequestID {
+	ev.Payload = slices.Clone(ev.Payload) // the caller may be gone, and use it for something else
+	ev.RequestID = cmp.Or(ev.RequestID, NewUUID())
+	if url.PathEscape(ev.RequestID) != ev.RequestID || ev.RequestID == "." || ev.RequestID == ".." {
 		// The process puts it into the path of its answer as it is.
-		return Response{}, fmt.Errorf("request id %q: must need no escaping in a URL", ev.RequestID)
+		return Response{}, fmt.Errorf("request id %q: must be able to stand in a URL's path as it is", ev.RequestID)
 	}
 	if !f.begin() {
 		return Response{}, fmt.Errorf("invoke: %w", ErrClosed)
@@ -213,7 +215,7 @@ func (f *Function) alive() []*sandbox {
 	return slices.Clone(f.sandboxes)
 }
 
-// Kill sends SIGKILL to every process and returns when they are gone.
+// Kill sends SIGKILL to every process's group and returns when the processes are gone.
 func (f *Function) Kill() {
 	all := f.alive()
 	for _, s := range all {
@@ -246,7 +248,7 @@ func (f *Function) Thaw() error {
 // Output is the end of what the processes wrote, as far as no writer was given for it.
 func (f *Function) Output() string { return f.output.String() }
 
-// Close kills every process, and returns when they are gone and every Invoke has its Response.
+// Close kills every process's group, and returns when the processes are gone and every Invoke has its Response.
 func (f *Function) Close() {
 	f.mu.Lock()
 	f.closed = true

@@ -112,6 +112,35 @@ func TestInvoke_Answer(t *testing.T) {
 	}
 }
 
+// What the caller gave is the caller's again as soon as the call has returned.
+func TestInvoke_KeepsNothingOfTheCallers(t *testing.T) {
+	t.Parallel()
+	url, calls := outside(t)
+	env := append(make([]string, 0, 2), "HOME=/as/given")
+	f := start(t, Config{Env: env})
+	env[0] = "HOME=/changed"
+	ev := do("get", url)
+	ctx, cancel := context.WithCancel(t.Context())
+	returned := make(chan error)
+	go func() {
+		_, err := f.Invoke(ctx, ev)
+		returned <- err
+	}()
+	for len(f.alive()) == 0 {
+		runtime.Gosched()
+	}
+	cancel() // the invocation has begun, and goes on; its process has yet to ask for it
+	if err := <-returned; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	clear(ev.Payload)
+	close((<-calls).proceed)
+	var got struct{ Home string }
+	if r := invoke(t, f, do("context", "")); json.Unmarshal(r.Payload, &got) != nil || got.Home != "/as/given" {
+		t.Errorf("environment: %s", r.Payload)
+	}
+}
+
 func TestInvoke_Context(t *testing.T) {
 	t.Parallel()
 	f := start(t, Config{Timeout: time.Minute})
@@ -124,7 +153,7 @@ func TestInvoke_Context(t *testing.T) {
 	if err := json.Unmarshal(r.Payload, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.ID != "retry-1" || r.RequestID != "retry-1" || got.Tenant != "acme" || got.ARN != functionARN || got.Name != functionName || got.Home != "" {
+	if got.ID != "retry-1" || r.RequestID != "retry-1" || got.Tenant != "acme" || got.ARN != FunctionARN || got.Name != functionName || got.Home != "" {
 		t.Errorf("the handler saw %+v", got)
 	}
 	if d := time.UnixMilli(got.Deadline); d.Before(before.Add(time.Minute).Truncate(time.Millisecond)) || d.After(time.Now().Add(time.Minute)) {
@@ -327,9 +356,12 @@ func TestNew_Refuses(t *testing.T) {
 
 func TestInvoke_RefusesRequestID(t *testing.T) {
 	t.Parallel()
-	_, err := start(t, Config{}).Invoke(t.Context(), Event{RequestID: "a/b"})
-	if err == nil || !strings.Contains(err.Error(), `"a/b"`) {
-		t.Errorf("error %v", err)
+	f := start(t, Config{Timeout: time.Second})
+	for _, id := range []string{"a/b", "ü", ".", ".."} {
+		_, err := f.Invoke(t.Context(), Event{Payload: do("echo", "").Payload, RequestID: id})
+		if err == nil || !strings.Contains(err.Error(), `"`+id+`"`) {
+			t.Errorf("%s: error %v", id, err)
+		}
 	}
 }
 

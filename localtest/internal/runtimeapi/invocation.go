@@ -96,7 +96,8 @@ func (inv *invocation) succeeded(body []byte, trailer http.Header) Response {
 	return Response{Payload: body, RequestID: inv.RequestID}
 }
 
-func newUUID() string {
+// NewUUID is a fresh request id.
+func NewUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	b[6] = b[6]&0x0f | 0x40

@@ -272,6 +272,13 @@ func TestFreeze_KilledAtTimeout(t *testing.T) {
 
 func TestReach_NothingArmed(t *testing.T) {
 	t.Parallel()
-	var f Function
-	f.Reach("anywhere") // returns, and kills nobody
+	f := start(t, Config{})
+	if err := f.KillAt("elsewhere", 1); err != nil {
+		t.Fatal(err)
+	}
+	first := invoke(t, f, do("echo", ""))
+	f.Reach("anywhere")
+	if second := invoke(t, f, do("echo", "")); second.PID != first.PID {
+		t.Errorf("process %d answered, want %d, which nothing should have killed", second.PID, first.PID)
+	}
 }

@@ -224,7 +224,8 @@ func (s *sandbox) told() string {
 	return text
 }
 
-// kill sends SIGKILL to the process and its children; exited is closed when it is gone.
+// kill sends SIGKILL to the process's group: to it and to its children, but for one that has left the group. exited is
+// closed when it is gone.
 func (s *sandbox) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,7 +40,7 @@ func (s *sandbox) serveNext(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Length", strconv.Itoa(len(inv.Payload)))
 	h.Set(headerRequestID, inv.RequestID)
 	h.Set(headerDeadline, strconv.FormatInt(inv.deadline.UnixMilli(), 10))
-	h.Set(headerFunctionARN, functionARN)
+	h.Set(headerFunctionARN, FunctionARN)
 	h.Set(headerTraceID, newTraceID())
 	if inv.TenantID != "" {
 		h.Set(headerTenantID, inv.TenantID)
