@@ -24,7 +24,7 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-zA-Z-]+:.*## / {printf "%-22s %s\n", $$1, $$2}' Makefile
 
 .PHONY: test
-test: ## Run the tests, fast.
+test: ## Run the tests; one to two minutes.
 	go test ./...
 
 .PHONY: check

@@ -42,7 +42,7 @@
 //	IdempotencyNotRecorded     ErrNotRecorded     yes          no: look the outcome up
 //	IdempotencyNoBody          ErrNoBody          no           no: it is done, the answer is lost
 //	IdempotencyMismatch        ErrMismatch        no           no: the sender has reused a key
-//	IdempotencyBadRecord       ErrBadRecord       no           no: the record is of a newer release, or damaged
+//	IdempotencyBadRecord       ErrBadRecord       no           no: the result type has changed, or see there
 //	IdempotencyInvalid         a FieldError       no           no: the request or a setting cannot be right
 //	IdempotencyNotFound        ErrNotFound        -            of a Lookup that the handler made
 //

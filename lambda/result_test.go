@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +83,7 @@ func TestWrap_ResultCannotBeEncoded(t *testing.T) {
 	t.Run("func in any", notEncodable(map[string]any{"f": func() {}}))
 	t.Run("cyclic pointer", notEncodable(loop))
 	t.Run("raw JSON that is none", notEncodable(json.RawMessage(`{`)))
+	t.Run("stream in any", notEncodable[any](strings.NewReader("stream")))
 }
 
 func notEncodable[Out any](out Out) func(*testing.T) {
@@ -92,9 +95,11 @@ func notEncodable[Out any](out Out) func(*testing.T) {
 			runs++
 			return out, nil
 		})
-		// The first caller gets the handler's result, and Lambda's runtime says that it cannot encode it.
-		if _, err := h(localtest.Invocation(t, time.Minute), struct{}{}); err != nil {
-			t.Errorf("first: %v, want the handler's result", err)
+		// The first caller gets the handler's result: Lambda's runtime sends the stream, and says of the rest that it
+		// cannot encode it.
+		got, err := h(localtest.Invocation(t, time.Minute), struct{}{})
+		if err != nil || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", out) {
+			t.Errorf("first: %#v, %v, want the handler's result, %#v", got, err, out)
 		}
 		if got := errorType(t, invoke(t, h, `{}`)); got != "IdempotencyNoBody" {
 			t.Errorf("second: errorType %q, want IdempotencyNoBody", got)

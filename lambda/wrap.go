@@ -17,7 +17,8 @@ import (
 // h gets a context that ends before Lambda's deadline, with the attempt in it ([idempotency.AttemptFrom]). Its
 // result is recorded as JSON, so an Out that cannot be read back (see [idempotency.Replayable]), or a stream, is
 // refused: the handler that Wrap returns then answers every event with an [idempotency.FieldError] and never runs
-// h. The same goes for an r, request or h that is nil. A panic of h goes on to Lambda's runtime as it is.
+// h. The same goes for an r, request or h that is nil. What only shows in the value of an any, such as a stream, goes
+// to the first caller and is recorded as done without a body. A panic of h goes on to Lambda's runtime as it is.
 //
 // A first run and a replay give the same bytes to Lambda. The package comment says what errors look like. If h's
 // attempt has lost its lease to one that has recorded an outcome, that outcome is the answer.

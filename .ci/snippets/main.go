@@ -42,7 +42,7 @@ func render(text string, sources fs.FS) (string, error) {
 		}
 		end := closing(lines, i, open[1])
 		body := lines[i+1 : end]
-		if open[2] == "go" {
+		if lang := strings.ToLower(open[2]); lang == "go" || lang == "golang" {
 			snippet, err := referenced(lines, i, sources)
 			if err != nil {
 				problems = append(problems, fmt.Errorf("line %d: %w", i+1, err))

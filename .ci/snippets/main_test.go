@@ -66,6 +66,8 @@ func TestRender_Refuses(t *testing.T) {
 		name, text, source, want string
 	}{
 		{"no reference", block("go", "", "x\n"), source, "line 4: a block of Go needs"},
+		{"no reference, Go", block("Go", "", "x\n"), source, "line 4: a block of Go needs"},
+		{"no reference, golang", block("golang", "", "x\n"), source, "line 4: a block of Go needs"},
 		{"blank line after the reference", block("go", ref+"\n", "x\n"), source, "a block of Go needs"},
 		{"block in the first line", "```go\n```\n", source, "line 1: a block of Go needs"},
 		{"no such region", block("go", "<!-- snippet: p/p.go#three -->", "x\n"), source, "p/p.go: no code in a region named three"},

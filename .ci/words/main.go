@@ -5,7 +5,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"os/exec"
@@ -25,12 +27,12 @@ type rule struct {
 func rules(proxies string) []rule {
 	rs := []rule{
 		{
-			pattern: regexp.MustCompile(`(?i)\bexactly[-\s/*#>]+once\b`),
+			pattern: regexp.MustCompile(`(?i)exactly(?:[-\s/*#>_\x{a0}\x{2011}]|&nbsp;)*once(?:[^a-z]|\z)`),
 			allowed: regexp.MustCompile(`"exactly once"`),
 			why:     `say at most once, and in which window; the bare phrase promises too much (in double quotes it may be talked about)`,
 		},
 		{
-			pattern: regexp.MustCompile(`/(?:work|root|home|Users)/`),
+			pattern: regexp.MustCompile(`/(?:work|root|home|Users)/|[\\]Users[\\]`),
 			why:     "a path of one machine",
 		},
 		{
@@ -96,10 +98,11 @@ func main() {
 	rs := rules(string(proxies))
 	failed := false
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
-		text, err := os.ReadFile(name)
-		if os.IsNotExist(err) { // deleted, not yet in a commit
-			continue
+		info, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			continue // deleted, not yet in a commit; or a link, whose target is checked if it is one of ours
 		}
+		text, err := os.ReadFile(name)
 		if err != nil {
 			log.Fatal(err)
 		}

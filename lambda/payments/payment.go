@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 
 	"github.com/oncekey/oncekey/idempotency"
 )
@@ -25,7 +26,7 @@ type Receipt struct {
 	Order    string `json:"order"`
 	Amount   int64  `json:"amount"`
 	Currency string `json:"currency"`
-	Attempt  int64  `json:"attempt"` // which attempt at this payment made the charge
+	Attempt  int64  `json:"attempt"` // which attempt got the charge from the processor; an earlier one may have made it
 }
 
 // InvalidPayment is a payment that can never be made. Its type's name is the errorType that callers of the
@@ -77,14 +78,16 @@ func (s payments) pay(ctx context.Context, p Payment) (Receipt, error) {
 	return Receipt{Charge: charge, Order: p.Order, Amount: p.Amount, Currency: p.Currency, Attempt: attempt.Number}, nil
 }
 
+var currency = regexp.MustCompile("^[A-Z]{3}$")
+
 func (p Payment) validate() error {
 	switch {
 	case p.Order == "":
 		return &InvalidPayment{"order", "is required"}
 	case p.Amount <= 0:
 		return &InvalidPayment{"amount", fmt.Sprintf("is %d: must be positive", p.Amount)}
-	case len(p.Currency) != 3:
-		return &InvalidPayment{"currency", fmt.Sprintf("is %q: must be a code of three letters", p.Currency)}
+	case !currency.MatchString(p.Currency):
+		return &InvalidPayment{"currency", fmt.Sprintf("is %q: must be a code of three capital letters", p.Currency)}
 	case p.Card == "":
 		return &InvalidPayment{"card", "is required"}
 	}

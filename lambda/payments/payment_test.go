@@ -48,21 +48,27 @@ func TestPay_ChargesUnderTheAttemptsDownstreamKey(t *testing.T) {
 
 func TestPay_InvalidChargesNothing(t *testing.T) {
 	t.Parallel()
-	for field, change := range map[string]func(*Payment){
-		"order":    func(p *Payment) { p.Order = "" },
-		"amount":   func(p *Payment) { p.Amount = -1 },
-		"currency": func(p *Payment) { p.Currency = "EURO" },
-		"card":     func(p *Payment) { p.Card = "" },
+	for _, c := range []struct {
+		field  string
+		change func(*Payment)
+	}{
+		{"order", func(p *Payment) { p.Order = "" }},
+		{"amount", func(p *Payment) { p.Amount = -1 }},
+		{"currency", func(p *Payment) { p.Currency = "EURO" }},
+		{"currency", func(p *Payment) { p.Currency = "€" }},
+		{"currency", func(p *Payment) { p.Currency = "123" }},
+		{"currency", func(p *Payment) { p.Currency = "EUR\n" }},
+		{"card", func(p *Payment) { p.Card = "" }},
 	} {
-		t.Run(field, func(t *testing.T) {
+		t.Run(c.field, func(t *testing.T) {
 			t.Parallel()
 			cards := &recorder{}
 			p := aPayment()
-			change(&p)
+			c.change(&p)
 			ctx := idempotency.WithAttempt(t.Context(), idempotency.Attempt{Token: "t1", Number: 1})
 			_, err := payments{cards}.pay(ctx, p)
-			if invalid, ok := errors.AsType[*InvalidPayment](err); !ok || invalid.Field != field {
-				t.Errorf("error %v, want an InvalidPayment of %s", err, field)
+			if invalid, ok := errors.AsType[*InvalidPayment](err); !ok || invalid.Field != c.field {
+				t.Errorf("error %v, want an InvalidPayment of %s", err, c.field)
 			}
 			if cards.requests != 0 {
 				t.Errorf("%d charges were asked for, want none", cards.requests)

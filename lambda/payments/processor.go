@@ -44,14 +44,23 @@ func newProcessor(address string) (processor, error) {
 		return playProcessor{}, nil
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("CARD_PROCESSOR_URL is %q: must be an http or https URL", address)
+	if err != nil {
+		return nil, errors.New("CARD_PROCESSOR_URL is no URL") // without it: there may be a password inside
 	}
-	return httpProcessor{u.JoinPath("charges").String()}, nil
+	if u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("CARD_PROCESSOR_URL is %q: must be an http or https URL", u.Redacted())
+	}
+	// A redirect is no answer to a charge: followed, it would take card and key to another place, or ask there for
+	// something else.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return httpProcessor{u.JoinPath("charges").String(), &http.Client{CheckRedirect: stay}}, nil
 }
 
 // httpProcessor speaks to a processor that takes an Idempotency-Key, as most do.
-type httpProcessor struct{ endpoint string }
+type httpProcessor struct {
+	endpoint string
+	client   *http.Client
+}
 
 func (p httpProcessor) charge(ctx context.Context, key string, r chargeRequest) (string, error) {
 	id, err := p.post(ctx, key, r)
@@ -72,7 +81,7 @@ func (p httpProcessor) post(ctx context.Context, key string, r chargeRequest) (s
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", key)
-	resp, err := http.DefaultClient.Do(req) // bounded by ctx, which ends before the function's time does
+	resp, err := p.client.Do(req) // bounded by ctx, which ends before the function's time does
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +89,7 @@ func (p httpProcessor) post(ctx context.Context, key string, r chargeRequest) (s
 	var answer struct{ ID, Code string }
 	err = json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&answer)
 	switch {
-	case resp.StatusCode == http.StatusPaymentRequired && err == nil:
+	case resp.StatusCode == http.StatusPaymentRequired && err == nil && answer.Code != "":
 		return "", &CardDeclined{answer.Code}
 	case resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK:
 		return "", fmt.Errorf("answered %s", resp.Status)

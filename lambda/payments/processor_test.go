@@ -6,9 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
-	"github.com/oncekey/oncekey/lambda/payments/cardprocessor"
+	"github.com/oncekey/oncekey/lambda/payments/internal/cardprocessor"
 )
 
 // processorAt returns the client of a server that lives as long as the test.
@@ -61,6 +62,8 @@ func TestCharge_AnyOtherAnswerIsAProcessorError(t *testing.T) {
 		"500 with an id":    answer(http.StatusInternalServerError, `{"id":"ch_1"}`),
 		"409":               answer(http.StatusConflict, `{"code":"key_reused"}`),
 		"402 of a proxy":    answer(http.StatusPaymentRequired, "<html>"),
+		"402 without code":  answer(http.StatusPaymentRequired, `{}`),
+		"402 with null":     answer(http.StatusPaymentRequired, `null`),
 		"201 without id":    answer(http.StatusCreated, `{}`),
 		"201 cut off":       answer(http.StatusCreated, `{"id":"ch_`),
 		"204":               answer(http.StatusNoContent, ""),
@@ -73,6 +76,32 @@ func TestCharge_AnyOtherAnswerIsAProcessorError(t *testing.T) {
 				t.Errorf("charge %q, %v, want a ProcessorError", id, err)
 			}
 		})
+	}
+}
+
+// Wherever a redirect leads: what is said there is no answer, and it gets neither card nor key.
+func TestCharge_FollowsNoRedirect(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("followed with %s", r.Method)
+		_, _ = io.WriteString(w, `{"id":"ch_1"}`)
+	}))
+	t.Cleanup(elsewhere.Close)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		id, err := processorAt(t, http.RedirectHandler(elsewhere.URL, status)).charge(t.Context(), "k1", chargeRequest{})
+		if _, ok := errors.AsType[*ProcessorError](err); !ok || id != "" {
+			t.Errorf("status %d: charge %q, %v, want a ProcessorError", status, id, err)
+		}
+	}
+}
+
+func TestNewProcessor_Refuses(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"localhost:8080", "http://", "http://:80", "ftp://user:secret@host", "http://user:secret@ho st", "://user:secret@host"} {
+		_, err := newProcessor(address)
+		if err == nil || !strings.Contains(err.Error(), "CARD_PROCESSOR_URL") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want an error that names the variable and no password", address, err)
+		}
 	}
 }
 

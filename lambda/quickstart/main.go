@@ -27,6 +27,8 @@ type Receipt struct {
 
 // snippet:quickstart
 func request(_ context.Context, o Order) (idempotency.Request, error) {
+	// Trusted services invoke this function and say who the customer is. Behind an HTTP door the scope comes from the
+	// authoriser, never from the body.
 	return idempotency.Request{Operation: "pay-order", Scope: o.Customer, Key: o.ID, Ref: "order " + o.ID}, nil
 }
 

@@ -26,17 +26,17 @@ type function struct {
 // second time, which takes a minute.
 func build(ctx context.Context, tb localtest.TB) function {
 	tb.Helper()
-	source, err := goTool(ctx, "list", "-f", "{{.Dir}}", functionPackage)
-	if err != nil {
-		tb.Fatalf("find the source of %s: %v", functionPackage, err)
-	}
 	dir, err := os.MkdirTemp("", "payments-demo-")
 	if err != nil {
 		tb.Fatalf("make a folder for the bootstrap: %v", err)
 	}
 	tb.Cleanup(func() { _ = os.RemoveAll(dir) }) // a temporary folder that stays does no harm
+	source, err := goTool(ctx, dir, "list", "-f", "{{.Dir}}", functionPackage)
+	if err != nil {
+		tb.Fatalf("find the source of %s: %v", functionPackage, err)
+	}
 	f := function{bootstrap: filepath.Join(dir, "bootstrap"), events: map[string][]byte{}}
-	if _, err := goTool(ctx, "build", "-tags", "lambda.norpc", "-o", f.bootstrap, functionPackage); err != nil {
+	if _, err := goTool(ctx, dir, "build", "-tags", "lambda.norpc", "-o", f.bootstrap, functionPackage); err != nil {
 		tb.Fatalf("build the bootstrap: %v", err)
 	}
 	files, err := filepath.Glob(filepath.Join(source, "testdata", "events", "*.json"))
@@ -53,8 +53,10 @@ func build(ctx context.Context, tb localtest.TB) function {
 	return f
 }
 
-func goTool(ctx context.Context, args ...string) (string, error) {
+// goTool runs the go command, whose temporary files go to dir.
+func goTool(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(cmd.Environ(), "GOTMPDIR="+dir) // an interrupted build leaves its own folder behind
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

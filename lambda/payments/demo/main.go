@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	s := &stage{log: log.New(os.Stderr, "demo: ", 0)}
 	s.run(func() { demo(ctx, s, func(text string) { fmt.Println(text) }) })
 	if s.Failed() || ctx.Err() != nil {

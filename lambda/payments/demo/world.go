@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/oncekey/oncekey/idempotency"
-	"github.com/oncekey/oncekey/lambda/payments/cardprocessor"
+	"github.com/oncekey/oncekey/lambda/payments/internal/cardprocessor"
 	"github.com/oncekey/oncekey/localtest"
 )
 
