@@ -14,6 +14,8 @@ const maxRounds = 10
 type ownership struct {
 	attempt Attempt
 	times   deadlines
+	kind    Kind // how it became the owner
+	created bool // the record is its own making: nothing was bound to the key before, or it was over
 }
 
 // acquire makes this request the owner of the key's record, or finds the outcome that is already there, or says
@@ -21,7 +23,7 @@ type ownership struct {
 // round's starting point.
 func (c *call) acquire(ctx context.Context) (found *record, own *ownership, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, nil, c.stateError(fmt.Errorf("%w: the context has ended: %w", ErrNoTime, context.Cause(ctx)), nil)
+		return nil, nil, c.noTime(ctx, fmt.Errorf("%w: the context has ended: %w", ErrNoTime, context.Cause(ctx)))
 	}
 	seen, err := c.locate(ctx)
 	if err != nil {
@@ -40,14 +42,17 @@ func (c *call) acquire(ctx context.Context) (found *record, own *ownership, err 
 		case err != nil:
 			return nil, nil, err
 		case own != nil:
-			if err := c.confirm(ctx, own); err != nil {
+			rec, err = c.confirm(ctx, own)
+			if err != nil {
 				return nil, nil, err
 			}
-			return nil, own, nil
+			if rec == nil {
+				return nil, own, nil
+			}
 		}
 		seen = rec
 	}
-	return nil, nil, c.refuse(ctx, KindInProgress, ErrInProgress, seen)
+	return nil, nil, c.refuse(ctx, KindInProgress, ErrInProgress, nil)
 }
 
 // decide says what a record that is there means for this request: its outcome, a refusal, or a record that a
@@ -61,15 +66,10 @@ func (c *call) decide(ctx context.Context, rec *record) (found, claimable *recor
 		return nil, nil, nil
 	}
 	if err := c.match(rec); err != nil {
-		kind := KindMismatch
-		if badRecord(err) {
-			kind = KindStoreFailure
-		}
-		return nil, nil, c.refuse(ctx, kind, err, nil)
+		return nil, nil, c.mismatch(ctx, err)
 	}
 	switch {
 	case rec.finished():
-		c.emit(ctx, KindReplayed, rec.number, c.begun, nil)
 		return rec, nil, nil
 	case rec.live(now):
 		if c.req.Wait > 0 {
@@ -86,11 +86,14 @@ func (c *call) decide(ctx context.Context, rec *record) (found, claimable *recor
 // claim makes the one conditional write that fits what was seen: acquire on nothing, re-acquire on a released
 // record, take over an unknown. It returns what it made its own, or the record that it met instead.
 func (c *call) claim(ctx context.Context, seen *record) (met *record, own *ownership, err error) {
-	times, err := c.plan(ctx)
+	times, err := c.r.plan(ctx)
+	if errors.Is(err, ErrNoTime) {
+		err = c.noTime(ctx, err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	own = &ownership{times: times}
+	own = &ownership{times: times, kind: KindAcquired, created: seen == nil}
 	own.attempt.id = c.id
 	// A fresh token for each decision: one that was used before could make two runs owners at once (H16, rule 21).
 	own.attempt.Token = rand.Text()
@@ -99,14 +102,13 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 		now: times.start, leaseEnd: times.leaseEnd, retention: c.unknownRetention(),
 	}
 	var w write
-	kind := KindAcquired
 	switch {
 	case seen == nil:
 		w = c.r.table.acquire(cl)
 	case seen.status == released:
 		w = c.r.table.reacquire(cl, seen)
 	default:
-		w, kind = c.r.table.takeOver(cl, seen), KindTakenOver
+		w, own.kind = c.r.table.takeOver(cl, seen), KindTakenOver
 		own.attempt.Prior = seen.priorOf() // until the table says it better; a clean-up must know (rule 9)
 	}
 
@@ -122,7 +124,7 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 	case rep.applied && seen == nil:
 		own.attempt.Number, own.attempt.Fence = 1, fence(times.start.UnixMilli(), 1)
 		if old := rep.rec; old != nil {
-			kind = KindExpired
+			own.kind = KindExpired
 			if old.status == inProgress || old.status == unknown {
 				own.attempt.Prior = old.priorOf() // rule 8
 			}
@@ -135,7 +137,6 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 	default:
 		return rep.rec, nil, nil
 	}
-	c.emit(ctx, kind, own.attempt.Number, c.begun, nil)
 	return nil, own, nil
 }
 
@@ -147,27 +148,35 @@ func fence(windowMilli, number int64) int64 { return windowMilli*1024 + number }
 // confirm looks at the clock after the acquire's reply, which may have taken long: a process that was frozen,
 // or throttled for seconds, must not start a handler that another attempt may have replaced (H2, rule 2). The
 // gap between this look and the handler's effect can only be closed by the other side, with the fence.
-func (c *call) confirm(ctx context.Context, own *ownership) error {
-	if err := c.verifyAlone(ctx, own); err != nil {
-		return err
+//
+// It returns the record that has to be decided upon instead, if the key has another one.
+func (c *call) confirm(ctx context.Context, own *ownership) (met *record, err error) {
+	if met, err := c.verifyAlone(ctx, own); err != nil || met != nil {
+		return met, err
 	}
+	return nil, c.inTime(ctx, own)
+}
+
+// inTime gives the record back if it is too late to start the handler.
+func (c *call) inTime(ctx context.Context, own *ownership) error {
 	now := c.r.wallNow()
 	if ctx.Err() == nil && now.Before(own.times.handler) {
 		return nil
 	}
 	c.giveBack(ctx, own)
 	if cause := context.Cause(ctx); cause != nil {
-		return c.stateError(fmt.Errorf("%w: the context ended while the key was acquired: %w", ErrNoTime, cause), nil)
+		return c.noTime(ctx, fmt.Errorf("%w: the context ended while the key was acquired: %w", ErrNoTime, cause))
 	}
-	return c.stateError(fmt.Errorf("%w: acquiring the key took %s", ErrNoTime, now.Sub(own.times.start)), nil)
+	return c.noTime(ctx, fmt.Errorf("%w: acquiring the key took %s", ErrNoTime, now.Sub(own.times.start)))
 }
 
 // unanswered ends a claim that the table refused or did not answer. Nothing was run. The write may have been made
-// all the same, so one ending write goes out; without it the key would be blocked for the lease, and for the
-// whole window under Refuse, by an attempt that never ran (H10, rule 9). A copy of the claim that is delayed in
-// the network may still land after that.
+// all the same, even if the last word was a refusal: the SDK may have repeated a request whose reply was lost. So
+// one ending write goes out; without it the key would be blocked for the lease, and for the whole window under
+// Refuse, by an attempt that never ran (H10, rule 9). A copy of the claim that is delayed in the network may still
+// land after that.
 func (c *call) unanswered(ctx context.Context, own *ownership, rep reply, err error) error {
-	if rep.applied || !refused(err) {
+	if rep.applied || !badRecord(err) {
 		c.giveBack(ctx, own)
 	}
 	return c.unavailable(ctx, "acquire", err)
@@ -178,11 +187,17 @@ func (c *call) unanswered(ctx context.Context, own *ownership, rep reply, err er
 func (c *call) giveBack(ctx context.Context, own *ownership) {
 	ending, cancel := c.r.ending(ctx, own.times)
 	defer cancel()
+	now := c.r.wallNow()
+	expiry := now.Add(c.unknownRetention())
 	s, kind := released, KindReleased
-	if own.attempt.Prior != nil {
+	switch {
+	case own.attempt.Prior != nil:
 		s, kind = unknown, KindUnknown // what was unknown before stays so (H1)
+	case own.created && len(c.ids) > 1:
+		// As if it had never been: a second record of the key must not bind it to another request.
+		expiry = now.Add(-DefaultRetention)
 	}
-	rep, err := c.r.table.send(ending, &c.meter, c.r.table.release(own, s, c.r.wallNow(), c.unknownRetention()))
+	rep, err := c.r.table.send(ending, &c.meter, c.r.table.leave(own, s, expiry))
 	switch {
 	case err != nil:
 		c.emit(ctx, KindStoreFailure, own.attempt.Number, c.begun, fmt.Errorf("give back: %w", err))

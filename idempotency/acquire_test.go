@@ -3,6 +3,7 @@ package idempotency_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,7 +80,6 @@ func TestAcquire_OwnWriteFound(t *testing.T) {
 					f.inject("PutItem", kind, 1)
 					res, err := f.worker(t, options...).do(localtest.Invocation(t, 3*time.Second), request("k"), func(ctx context.Context) (string, error) {
 						a := idempotency.AttemptFrom(ctx)
-
 						if it := f.record(t, request("k")); a.Number != 1 || a.Token != it.text("attempt") || a.Prior != nil || a.Fence != it.number("window")*1024+1 {
 							t.Errorf("attempt %+v does not own %v", a, it)
 						}
@@ -375,8 +375,8 @@ func TestAcquire_Unavailable(t *testing.T) {
 	}{
 		{"throttled", localtest.Throttled, "", "ThrottlingException", 0},
 		{"server error", localtest.ServerError, "", "InternalServerError", 0},
-		{"no permission", localtest.AccessDenied, "", "AccessDeniedException", 1},
-		{"no such table", 0, "elsewhere", "ResourceNotFoundException", 1},
+		{"no permission", localtest.AccessDenied, "", "AccessDeniedException", 2},
+		{"no such table", 0, "elsewhere", "ResourceNotFoundException", 2},
 		{"no connection", localtest.RequestLost, "", "", 0},
 		{"no answer", localtest.Hang, "", "", 0},
 		{"held by a transaction", localtest.Conflict, "", "TransactionConflictException", 0},
@@ -404,7 +404,7 @@ func TestAcquire_Unavailable(t *testing.T) {
 				}
 				f.wantRuns(t, 0)
 				if n := len(f.db.Calls("")); tt.calls != 0 && n != tt.calls {
-					t.Errorf("%d calls, want %d: the answer will not change", n, tt.calls)
+					t.Errorf("%d calls, want %d: the claim, which no repetition changes, and its give-back", n, tt.calls)
 				}
 				if late := time.Since(deadline); late > 0 {
 					t.Errorf("it took %s longer than the context", late)
@@ -483,8 +483,8 @@ func TestAcquire_Frozen(t *testing.T) {
 					wantErr(t, err, idempotency.ErrNoTime)
 					f.wantRuns(t, 0)
 					f.wantStatus(t, req, claim.status)
-					if kinds := f.kinds(); len(kinds) != 2 || kinds[1] != claim.kind {
-						t.Errorf("events %v, want the last to be %q", kinds, claim.kind)
+					if kinds := f.kinds(); !slices.Equal(kinds, []idempotency.Kind{claim.kind, idempotency.KindNoTime}) {
+						t.Errorf("events %v, want %q and the refusal: no handler has run", kinds, claim.kind)
 					}
 					wantNext(t, f, req, claim.status)
 				})

@@ -19,7 +19,9 @@ type Attempt struct {
 	// highest one seen can refuse a late attempt.
 	Fence int64
 
-	// Prior is set if an earlier attempt ended without telling: its effect may have happened.
+	// Prior is set if an earlier attempt ended without telling: its effect may have happened. Of an attempt whose
+	// whole window is over it is set only where that is still to be seen: not if time to live has deleted its
+	// record, or the reply to the write that replaced it was lost.
 	Prior *Prior
 
 	id string // of the record
@@ -41,8 +43,8 @@ func AttemptFrom(ctx context.Context) *Attempt {
 	return a
 }
 
-// WithAttempt returns a context as a handler gets it, for tests that call a bare handler. Its downstream keys
-// depend on a.Token only.
+// WithAttempt returns a context as a handler gets it, for tests that call a bare handler. The downstream keys of an
+// Attempt that the test has made depend on its Token only.
 func WithAttempt(ctx context.Context, a Attempt) context.Context {
 	if a.id == "" {
 		a.id = "test#" + a.Token

@@ -21,7 +21,7 @@ type call struct {
 
 // begin checks the request and computes what identifies it, before anything can change the input.
 func (r *Runner) begin(req Request) (*call, error) {
-	req, err := r.complete(req)
+	req, err := r.fill(req)
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +62,22 @@ func (c *call) refuse(ctx context.Context, kind Kind, err error, rec *record) er
 	return e
 }
 
+// mismatch answers a request that the record is not bound to; err is what match said. The record's state is none
+// of its business.
+func (c *call) mismatch(ctx context.Context, err error) error {
+	kind := KindMismatch
+	if badRecord(err) {
+		kind = KindStoreFailure
+	}
+	return c.refuse(ctx, kind, err, nil)
+}
+
 // unavailable answers a request whose record could not be asked, or not be understood (I8).
 func (c *call) unavailable(ctx context.Context, operation string, err error) error {
 	if badRecord(err) {
 		return c.refuse(ctx, KindStoreFailure, err, nil)
 	}
-	return c.refuse(ctx, KindStoreFailure, fmt.Errorf("%w: %s: %w", ErrUnavailable, operation, err), nil)
+	return c.refuse(ctx, KindStoreFailure, fmt.Errorf("%w: %s, table %s: %w", ErrUnavailable, operation, c.r.table.name, err), nil)
 }
 
 func (c *call) stateError(err error, rec *record) *StateError {
@@ -89,13 +99,9 @@ func (c *call) stateError(err error, rec *record) *StateError {
 	return e
 }
 
-// plan is [Runner.plan] with the record that the refusal concerns.
-func (c *call) plan(ctx context.Context) (deadlines, error) {
-	times, err := c.r.plan(ctx)
-	if errors.Is(err, ErrNoTime) {
-		err = c.stateError(err, nil)
-	}
-	return times, err
+// noTime answers a request for which too little time is left.
+func (c *call) noTime(ctx context.Context, err error) error {
+	return c.refuse(ctx, KindNoTime, err, nil)
 }
 
 // emit tells the observer of a step that was made. The units consumed so far go with it.

@@ -58,9 +58,10 @@ func (c *canonical) step(i int) string {
 
 func memberStep(name string) string {
 	const longest = 40
-	for _, r := range name {
-		if r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
-			return fmt.Sprintf("[%.*q]", longest, name)
+	for i, r := range name {
+		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || r != '-' && (r < '0' || r > '9')) {
+			return fmt.Sprintf("[a name of %d bytes]", len(name)) // not a name that a programmer gave: data
 		}
 	}
 	if name == "" {

@@ -238,7 +238,7 @@ func TestValue_Refusals(t *testing.T) {
 		{"NaN", struct {
 			Items []item `json:"items"`
 		}{[]item{{1, ""}, {2, ""}, {}, {math.NaN(), ""}}}, `Input.items[3].price (float64): NaN is not a JSON number`},
-		{"infinity", map[string]any{"a b": math.Inf(-1)}, `Input["a b"] (float64): -Inf is not a JSON number`},
+		{"infinity", map[string]any{"a b": math.Inf(-1)}, `Input[a name of 3 bytes] (float64): -Inf is not a JSON number`},
 		{"quoted NaN", struct {
 			A float64 `json:"a,string"`
 		}{math.NaN()}, `Input.a (float64): NaN is not a JSON number`},
@@ -254,7 +254,7 @@ func TestValue_Refusals(t *testing.T) {
 		{"bad UTF-8 in a key", map[string]int{"\xff": 1}, `Input[a key] (string): is not UTF-8`},
 		{"keys that meet", map[canonKey]int{{"a", "bc"}: 1, {"ab", "c"}: 2}, `Input.abc: member comes twice`},
 		{"key type", map[float64]int{1: 1}, `Input[a key] (float64): cannot be a JSON member's name`},
-		{"value in a map", map[string]map[int]any{"x": {1: []any{make(chan int)}}}, `Input.x.1[0] (chan int): has no JSON form`},
+		{"value in a map", map[string]map[int]any{"x": {1: []any{make(chan int)}}}, `Input.x[a name of 1 bytes][0] (chan int): has no JSON form`},
 		{"key of an interface", map[any]int{"a": 1}, `cannot be a JSON member's name`},
 		{"Number", struct{ N json.Number }{"1x"}, `Input.N (json.Number): is not a JSON number`},
 		{"Number, quoted", struct {

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -34,6 +36,10 @@ func classOf(err error) (class Class, marked bool) {
 		return Released, false
 	case *markedError:
 		return e.class, true
+	case *StateError:
+		// A nested operation of this library: its own record guards its effect, and the next run meets it there,
+		// whatever its handler said.
+		return Released, false
 	case interface{ Unwrap() error }:
 		class, marked = classOf(e.Unwrap())
 	case interface{ Unwrap() []error }:
@@ -69,9 +75,6 @@ func neverLeft(err error) bool {
 		*tls.CertificateVerificationError,
 		x509.UnknownAuthorityError, x509.HostnameError, x509.CertificateInvalidError:
 		return true
-	case *StateError:
-		// A nested operation of this library: its own record guards its effect, and the next run meets it there.
-		return true
 	}
 	return false
 }
@@ -89,8 +92,11 @@ func onlyNeverLeft(err error) bool {
 
 // mayHaveLeft looks at this one error, not at what it wraps.
 func mayHaveLeft(err error) bool {
-	switch err { //nolint:errorlint // one node of the tree at a time
-	case context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed:
+	isOneOf := func(sentinels ...error) bool { return slices.Contains(sentinels, err) }
+	if isOneOf(http.ErrMissingFile, http.ErrNotMultipart, http.ErrNoCookie, http.ErrNoLocation) {
+		return false // of a request that was received, or an answer that was read
+	}
+	if isOneOf(context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed) {
 		return true
 	}
 	switch e := err.(type) { //nolint:errorlint // one node of the tree at a time
@@ -99,9 +105,7 @@ func mayHaveLeft(err error) bool {
 	case *aws.RequestCanceledError:
 		return true
 	case *retry.MaxAttemptsError:
-		// Only the last try is shown. One that never left says nothing of the earlier ones.
-		_, sent := errors.AsType[*smithyhttp.RequestSendError](e.Err)
-		return sent && e.Attempt > 1
+		return e.Attempt > 1 // only the last try is shown, which says nothing of the earlier ones
 	case syscall.Errno:
 		return slices.Contains([]syscall.Errno{syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT, syscall.ECONNABORTED}, e)
 	case net.Error:
@@ -122,16 +126,22 @@ func mayHaveLeft(err error) bool {
 	return false
 }
 
-// ofTransport knows the errors of HTTP/2 streams and of TLS, most of whose types have no exported name, by the
-// package that declares them.
+// ofTransport knows the errors of HTTP/2 streams, of TLS and of bodies that break off, most of whose types have no
+// exported name, by the package that declares them; and those that have no type at all by how their text begins.
 func ofTransport(err error) bool {
 	t := reflect.TypeOf(err)
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch t.PkgPath() {
-	case "net", "net/http", "golang.org/x/net/http2", "crypto/tls":
+	case "net", "net/http", "net/textproto", "golang.org/x/net/http2", "crypto/tls", "compress/flate":
 		return true
+	case "errors", "fmt":
+		untypedError := t.Name() == "errorString" || t.Name() == "wrapError" && strings.HasPrefix(err.Error(), "net/http: ")
+		return untypedError && slices.ContainsFunc(untyped, func(prefix string) bool { return strings.HasPrefix(err.Error(), prefix) })
 	}
 	return false
 }
+
+// untyped are the beginnings of errors that net/http's client makes with errors.New, while it reads an answer.
+var untyped = []string{"http: ", "http2: ", "net/http: ", "malformed chunked encoding", "invalid byte in chunk length", "gzip: "}

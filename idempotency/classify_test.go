@@ -411,7 +411,7 @@ func TestClassify_Values(t *testing.T) {
 		{"nested: table unavailable", &StateError{Err: fmt.Errorf("%w: acquire: %w", ErrUnavailable, reset)}, Released},
 		{"nested: no time", &StateError{Err: fmt.Errorf("%w: the context has ended: %w", ErrNoTime, context.DeadlineExceeded)}, Released},
 		{"nested, and an effect of its own", errors.Join(&StateError{Err: ErrInProgress}, io.EOF), Ambiguous},
-		{"nested: a refused request", &FieldError{"Request.Key", "empty", "is required"}, Released},
+		{"nested: a refused request", invalid("Request.Key", "empty", "is required"), Released},
 		{"nested: a replayed failure", &Failure{Type: "CardDeclined"}, Released},
 	} {
 		t.Run(row.name, func(t *testing.T) {

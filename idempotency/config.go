@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -14,7 +15,8 @@ import (
 type OnUnknown int
 
 const (
-	// Refuse answers [ErrOutcomeUnknown] until somebody has looked. The default.
+	// Refuse answers [ErrOutcomeUnknown] until somebody has looked, or the record's window has ended
+	// ([Config.UnknownRetention]): then the next request runs, with [Attempt.Prior] set. The default.
 	Refuse OnUnknown = iota + 1
 
 	// Rerun takes the record over and runs the handler again, with [Attempt.Prior] set. For handlers whose
@@ -31,7 +33,7 @@ const (
 	MaxKey = 255
 )
 
-// The clock and the polling; doc.go gives the formulas that they stand in.
+// Bounds of times and sizes; doc.go gives the formulas that they stand in.
 const (
 	// clockMargin is how much the clocks of two workers may differ.
 	clockMargin = 2 * time.Second
@@ -40,7 +42,10 @@ const (
 	reserveMin   = 50 * time.Millisecond
 	reserveMax   = time.Second
 
-	maxEnding = 30 * time.Second // how long an outcome is tried to be recorded
+	maxTrying = 30 * time.Second // how long a key is tried to be acquired, and an outcome to be recorded
+
+	// maxLease is the longest lease that a context's deadline asks for: a crash blocks the key for that long.
+	maxLease = 24 * time.Hour
 
 	pollMin = 50 * time.Millisecond
 	pollMax = time.Second
@@ -49,6 +54,7 @@ const (
 	retryAfterMax = 2 * time.Second
 
 	maxScope     = 1024
+	minRetention = time.Second                // expiries are in seconds
 	maxRetention = 100 * 365 * 24 * time.Hour // keeps every sum of times within range
 	minSecret    = 16
 )
@@ -58,18 +64,19 @@ type Config struct {
 	// Table is the DynamoDB table's name or ARN. Required. See [Table] for its shape.
 	Table string
 
-	// Retention is how long a recorded outcome is replayed, counted from completion. It must outlive the
+	// Retention is how long a recorded outcome is replayed, counted from completion; at least 1 s. It must outlive the
 	// longest redelivery of the function's trigger (an SQS queue keeps a message for up to 14 days, an
 	// asynchronous invocation is tried for 6 hours). Defaults to 24 hours; a request can have its own.
 	Retention time.Duration
 
 	// UnknownRetention is how long a key without an outcome stays protected (in progress, released or
 	// unknown), counted from the end of the attempt's lease; after that a re-execution is possible. Defaults
-	// to the longer of the retention and 24 hours, and is never shorter than the request's retention.
+	// to the longer of the retention and 24 hours, and is never shorter than the request's retention. Where
+	// money is at stake, make it longer than it takes a person to look, weekends included.
 	UnknownRetention time.Duration
 
-	// Lease is how long an attempt owns its record. Zero: as long as the context's deadline asks for (Lambda's
-	// time-out), or 1 minute where the context has none; the handler's context then ends with it. A lease that
+	// Lease is how long an attempt owns its record. Zero: as long as the context's deadline asks for, at most 24 hours (Lambda's
+	// time-out), or 1 minute where the context has none; the handler's context then ends 3 s before it. A lease that
 	// is set must cover the context's deadline and 2 s for clocks that differ, or the request is refused.
 	Lease time.Duration
 
@@ -78,7 +85,8 @@ type Config struct {
 	Reserve time.Duration
 
 	// Wait is how long a concurrent duplicate waits for the first attempt's answer before it gets
-	// [ErrInProgress]. Defaults to 0, not at all; a request can have its own.
+	// [ErrInProgress]; never longer than until a handler's deadline. Defaults to 0, not at all; a request can
+	// have its own.
 	Wait time.Duration
 
 	// OnUnknown is the policy for an unknown outcome. Defaults to [Refuse]; a request can have its own.
@@ -93,14 +101,15 @@ type Config struct {
 	Failure func(*Failure) error
 
 	// Secrets switches the ids from SHA-256 to HMAC-SHA-256, for keys that could be guessed from their hash,
-	// such as e-mail addresses. Each has at least 16 bytes. The first one writes; the others are asked too, one
-	// read each before a request acquires its key and one after, so that a secret can be rotated: deploy
+	// such as e-mail addresses. Each has at least 16 bytes. The first one writes; all are asked, with
+	// one read each before a request acquires its key, and the others once more after that, so that a secret can be rotated: deploy
 	// {old, new}, then {new, old}, and drop the old one when the longest retention is over. An empty secret
 	// beside others stands for SHA-256, to rotate from it. A secret that is changed without this makes every
 	// key inside its window run again.
 	Secrets [][]byte
 
-	// Observe is told of every step of the protocol, in the goroutine of the request, after the step. It must
+	// Observe is told of every step of the protocol, in the goroutine of the request, after the step; of [Lookup]
+	// only of replays and of a table that cannot be asked. It must
 	// be safe for concurrent use and quick. See [Event] and [Log].
 	Observe func(context.Context, Event)
 
@@ -127,7 +136,7 @@ func New(client Client, cfg Config) (*Runner, error) {
 		return nil, err
 	}
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, &FieldError{Field: "client", Value: "nil", Rule: "a DynamoDB client is required, such as dynamodb.NewFromConfig returns"}
+		return nil, invalid("client", "nil", "a DynamoDB client is required, such as dynamodb.NewFromConfig returns")
 	}
 	return &Runner{cfg: cfg, table: newTable(client, cfg)}, nil
 }
@@ -156,7 +165,10 @@ func (c Config) withDefaults() Config {
 
 func (c Config) validate() error {
 	if c.Table == "" {
-		return &FieldError{"Config.Table", "empty", "the table's name is required"}
+		return invalid("Config.Table", "empty", "the table's name is required")
+	}
+	if !strings.HasPrefix(c.Table, "arn:") && (len(c.Table) < 3 || len(c.Table) > 255 || strings.ContainsFunc(c.Table, notInTableName)) {
+		return invalid("Config.Table", fmt.Sprintf("%q", c.Table), "must be an ARN, or 3 to 255 of a-z, A-Z, 0-9, '_', '-' and '.'")
 	}
 	for _, d := range []struct {
 		field string
@@ -172,33 +184,55 @@ func (c Config) validate() error {
 			return err
 		}
 	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"Config.Retention", c.Retention}, {"Config.UnknownRetention", c.UnknownRetention}} {
+		if err := validRetention(d.field, d.value); err != nil {
+			return err
+		}
+	}
 	if shortest := clockMargin + max(c.Reserve, reserveMin); c.Lease > 0 && c.Lease <= shortest {
-		return &FieldError{"Config.Lease", c.Lease.String(), fmt.Sprintf("must be longer than %s, which clocks may differ by and the outcome needs", shortest)}
+		return invalid("Config.Lease", c.Lease.String(), fmt.Sprintf("must be longer than %s, which clocks may differ by and the outcome needs", shortest))
 	}
 	if err := validPolicy("Config.OnUnknown", c.OnUnknown); err != nil {
 		return err
 	}
 	for i, secret := range c.Secrets {
 		if plain := len(secret) == 0 && len(c.Secrets) > 1; len(secret) < minSecret && !plain {
-			return &FieldError{fmt.Sprintf("Config.Secrets[%d]", i), fmt.Sprintf("%d bytes long", len(secret)), fmt.Sprintf("at least %d bytes are needed", minSecret)}
+			return invalid(fmt.Sprintf("Config.Secrets[%d]", i), fmt.Sprintf("%d bytes long", len(secret)), fmt.Sprintf("at least %d bytes are needed", minSecret))
 		}
 	}
 	return c.Schema.validate()
 }
 
+func notInTableName(c rune) bool {
+	return c != '_' && c != '-' && c != '.' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+}
+
 func validDuration(field string, d time.Duration) error {
-	if d < 0 {
-		return &FieldError{field, d.String(), "must not be negative"}
+	switch {
+	case d < 0:
+		return invalid(field, d.String(), "must not be negative")
+	case d > 0 && d < time.Millisecond:
+		return invalid(field, d.String(), "must be at least 1ms; is the unit missing?")
 	}
 	if d > maxRetention {
-		return &FieldError{field, d.String(), "must be at most 100 years"}
+		return invalid(field, d.String(), "must be at most 100 years")
+	}
+	return nil
+}
+
+func validRetention(field string, d time.Duration) error {
+	if d != 0 && d < minRetention {
+		return invalid(field, d.String(), fmt.Sprintf("must be at least %s; is the unit missing?", minRetention))
 	}
 	return nil
 }
 
 func validPolicy(field string, p OnUnknown) error {
 	if p != Refuse && p != Rerun {
-		return &FieldError{field, fmt.Sprintf("%d", p), "must be Refuse or Rerun"}
+		return invalid(field, fmt.Sprintf("%d", p), "must be Refuse or Rerun")
 	}
 	return nil
 }

@@ -120,24 +120,24 @@ func TestNew_RefusesWhatCannotBeRight(t *testing.T) {
 		field, value, rule string
 	}{
 		{"no table", Config{}, "Config.Table", "empty", "required"},
-		{"negative retention", Config{Table: "t", Retention: -1}, "Config.Retention", "-1ns", "negative"},
-		{"endless retention", Config{Table: "t", Retention: century}, "Config.Retention", century.String(), "100 years"},
-		{"negative unknown retention", Config{Table: "t", UnknownRetention: -time.Hour}, "Config.UnknownRetention", "-1h0m0s", "negative"},
-		{"endless unknown retention", Config{Table: "t", UnknownRetention: century}, "Config.UnknownRetention", century.String(), "100 years"},
-		{"negative lease", Config{Table: "t", Lease: -time.Second}, "Config.Lease", "-1s", "negative"},
-		{"endless lease", Config{Table: "t", Lease: century}, "Config.Lease", century.String(), "100 years"},
-		{"lease of the margin", Config{Table: "t", Lease: 2 * time.Second}, "Config.Lease", "2s", "longer than 2.05s"},
-		{"lease that the reserve uses up", Config{Table: "t", Lease: 5 * time.Second, Reserve: 3 * time.Second}, "Config.Lease", "5s", "longer than 5s"},
-		{"negative reserve", Config{Table: "t", Reserve: -1}, "Config.Reserve", "-1ns", "negative"},
-		{"endless reserve", Config{Table: "t", Reserve: century}, "Config.Reserve", century.String(), "100 years"},
-		{"negative wait", Config{Table: "t", Wait: -time.Second}, "Config.Wait", "-1s", "negative"},
-		{"endless wait", Config{Table: "t", Wait: century}, "Config.Wait", century.String(), "100 years"},
-		{"no such policy", Config{Table: "t", OnUnknown: 3}, "Config.OnUnknown", "3", "Refuse or Rerun"},
-		{"negative policy", Config{Table: "t", OnUnknown: -1}, "Config.OnUnknown", "-1", "Refuse or Rerun"},
-		{"short secret", Config{Table: "t", Secrets: [][]byte{short}}, "Config.Secrets[0]", "15 bytes long", "16 bytes"},
-		{"short second secret", Config{Table: "t", Secrets: [][]byte{[]byte(unitSecret), short}}, "Config.Secrets[1]", "15 bytes long", "16 bytes"},
-		{"empty secret", Config{Table: "t", Secrets: [][]byte{nil}}, "Config.Secrets[0]", "0 bytes long", "16 bytes"},
-		{"bad schema", Config{Table: "t", Schema: Schema{Expiry: "status"}}, "Config.Schema.Expiry", `"status"`, "taken"},
+		{"negative retention", Config{Table: "table", Retention: -1}, "Config.Retention", "-1ns", "negative"},
+		{"endless retention", Config{Table: "table", Retention: century}, "Config.Retention", century.String(), "100 years"},
+		{"negative unknown retention", Config{Table: "table", UnknownRetention: -time.Hour}, "Config.UnknownRetention", "-1h0m0s", "negative"},
+		{"endless unknown retention", Config{Table: "table", UnknownRetention: century}, "Config.UnknownRetention", century.String(), "100 years"},
+		{"negative lease", Config{Table: "table", Lease: -time.Second}, "Config.Lease", "-1s", "negative"},
+		{"endless lease", Config{Table: "table", Lease: century}, "Config.Lease", century.String(), "100 years"},
+		{"lease of the margin", Config{Table: "table", Lease: 2 * time.Second}, "Config.Lease", "2s", "longer than 2.05s"},
+		{"lease that the reserve uses up", Config{Table: "table", Lease: 5 * time.Second, Reserve: 3 * time.Second}, "Config.Lease", "5s", "longer than 5s"},
+		{"negative reserve", Config{Table: "table", Reserve: -1}, "Config.Reserve", "-1ns", "negative"},
+		{"endless reserve", Config{Table: "table", Reserve: century}, "Config.Reserve", century.String(), "100 years"},
+		{"negative wait", Config{Table: "table", Wait: -time.Second}, "Config.Wait", "-1s", "negative"},
+		{"endless wait", Config{Table: "table", Wait: century}, "Config.Wait", century.String(), "100 years"},
+		{"no such policy", Config{Table: "table", OnUnknown: 3}, "Config.OnUnknown", "3", "Refuse or Rerun"},
+		{"negative policy", Config{Table: "table", OnUnknown: -1}, "Config.OnUnknown", "-1", "Refuse or Rerun"},
+		{"short secret", Config{Table: "table", Secrets: [][]byte{short}}, "Config.Secrets[0]", "15 bytes long", "16 bytes"},
+		{"short second secret", Config{Table: "table", Secrets: [][]byte{[]byte(unitSecret), short}}, "Config.Secrets[1]", "15 bytes long", "16 bytes"},
+		{"empty secret", Config{Table: "table", Secrets: [][]byte{nil}}, "Config.Secrets[0]", "0 bytes long", "16 bytes"},
+		{"bad schema", Config{Table: "table", Schema: Schema{Expiry: "status"}}, "Config.Schema.Expiry", `"status"`, "taken"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +151,7 @@ func TestNew_RefusesWhatCannotBeRight(t *testing.T) {
 			}
 		})
 	}
-	_, err := New(nil, Config{Table: "t"})
+	_, err := New(nil, Config{Table: "table"})
 	wantField(t, err, "client", "nil", "required")
 }
 

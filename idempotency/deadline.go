@@ -30,17 +30,17 @@ func (r *Runner) plan(ctx context.Context) (deadlines, error) {
 	left := maxRetention
 	if deadline, ok := ctx.Deadline(); ok {
 		// The context's timer runs by the process's clock, whatever the Runner's says; so does this.
-		left = min(time.Until(deadline.Round(0)), maxRetention)
+		left = min(time.Until(deadline.Round(0)), maxLease)
 		needed := left + clockMargin
 		switch {
 		case lease == 0:
 			lease = needed
 		case lease < needed:
 			// The handler would outlive its lease, and another attempt could run beside it (rule 3).
-			return d, &FieldError{
+			return d, invalid(
 				"Config.Lease", lease.String(),
 				fmt.Sprintf("must cover the context's deadline, %s from now, and %s for clocks that differ; zero does so by itself", left, clockMargin),
-			}
+			)
 		}
 	} else if lease == 0 {
 		lease = DefaultLease
@@ -64,25 +64,39 @@ func (r *Runner) toContext(t time.Time) time.Time {
 	return time.Now().Round(0).Add(t.Sub(r.wallNow()))
 }
 
-// acquiring bounds the calls before the handler: after its deadline nothing would start.
+// acquiring bounds the calls before the handler: after its deadline nothing would start, and after half a minute
+// nobody waits for it.
 func (r *Runner) acquiring(ctx context.Context, d deadlines) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(ctx, r.toContext(d.handler))
+	end := d.handler
+	if latest := d.start.Add(maxTrying); end.After(latest) {
+		end = latest
+	}
+	return context.WithDeadline(ctx, r.toContext(end))
 }
 
 // handling is the handler's context. It ends before the caller's and before the lease.
 func (r *Runner) handling(ctx context.Context, d deadlines) (context.Context, context.CancelFunc) {
-	cause := fmt.Errorf("idempotency: the handler's time is over, %s are kept to record its outcome: %w", d.reserve, context.DeadlineExceeded)
-	return context.WithDeadlineCause(ctx, r.toContext(d.handler), cause)
+	return context.WithDeadlineCause(ctx, r.toContext(d.handler), timeOverError{d.reserve})
 }
 
+// timeOverError is the cause of a handler's context that has ended before its caller's.
+type timeOverError struct{ reserve time.Duration }
+
+func (e timeOverError) Error() string {
+	return fmt.Sprintf("idempotency: the handler's time is over, %s are kept to record its outcome", e.reserve)
+}
+
+func (timeOverError) Unwrap() error { return context.DeadlineExceeded }
+
 // ending is the context of an ending write. It is detached from the caller's: a client that hangs up, or the end
-// of the handler's time, must not lose the outcome of what was done (C16). It is bounded by the hard deadline, and by
-// half a minute, after which no gateway waits for the answer any more. A handler that has overrun even that (no Lambda then, which would have killed it) still has its reserve: a late
-// attempt that nobody has replaced may end its record.
+// of the handler's time, must not lose the outcome of what was done (C16). It is bounded by the hard deadline, and
+// by half a minute, after which no gateway waits for the answer any more. A handler that has overrun even that (no
+// Lambda then, which would have killed it) still has its reserve: a late attempt that nobody has replaced may end
+// its record.
 func (r *Runner) ending(ctx context.Context, d deadlines) (context.Context, context.CancelFunc) {
 	now := r.wallNow()
 	end := d.hard
-	if latest := now.Add(maxEnding); end.After(latest) {
+	if latest := now.Add(maxTrying); end.After(latest) {
 		end = latest
 	}
 	if earliest := now.Add(d.reserve); end.Before(earliest) {

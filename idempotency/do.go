@@ -3,6 +3,8 @@ package idempotency
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"reflect"
 	"time"
 )
@@ -23,7 +25,7 @@ type Result[T any] struct {
 // result instead, without running fn.
 //
 // fn's context ends before ctx does, so that time is left to record the outcome, and [AttemptFrom] gets the
-// attempt out of it. A context without deadline ends with the lease.
+// attempt out of it. Where ctx has no deadline, fn's ends before the lease.
 //
 // What fn returns decides: a result is recorded and replayed as JSON, and so is an error marked [Terminal]; an
 // error marked [Unknown], a panic, runtime.Goexit or the end of fn's time leave the outcome unknown; any other
@@ -31,20 +33,20 @@ type Result[T any] struct {
 // caller of this very run gets fn's own error, unwrapped and without its mark; a replayed failure is a
 // [Failure], or what Config.Failure makes of it.
 //
-// A result that does not fit into DynamoDB's item, or that encoding/json cannot encode, is returned to this
-// caller and recorded without its body: later requests get [ErrNoBody] and fn does not run again.
+// What JSON does not show of a result (unexported fields, those tagged "-") is not replayed. A result that does not
+// fit into DynamoDB's item, or that encoding/json cannot encode or read back, is returned to this caller and
+// recorded without its body: later requests get [ErrNoBody] and fn does not run again.
 //
 // Errors of the protocol, each as a [StateError]: [ErrInProgress], [ErrMismatch], [ErrOutcomeUnknown],
 // [ErrLeaseLost] (with the winner's result, if there is one), [ErrNotRecorded], [ErrUnavailable], [ErrNoTime],
-// [ErrNoBody], [ErrBadRecord]; and a [FieldError] for a request that cannot be right, or an error that names the
-// part of Input that has no fingerprint.
+// [ErrNoBody], [ErrBadRecord]; and a [FieldError] for a request that cannot be right.
 func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Context) (T, error)) (Result[T], error) {
 	c, err := r.begin(req)
 	if err != nil {
 		return Result[T]{}, err
 	}
 	if fn == nil {
-		return Result[T]{}, &FieldError{"fn", "nil", "a handler is required"}
+		return Result[T]{}, invalid("fn", "nil", "a handler is required")
 	}
 	result := r.resultType(reflect.TypeFor[T]())
 	if result.err != nil {
@@ -57,9 +59,13 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 			return err
 		},
 		encode: func() (data []byte, err error) {
+			if _, ok := any(value).(io.Reader); ok {
+				return nil, errStream // in an any, whose type did not tell
+			}
 			if data, err = encode(&value); err == nil && (result.open || bytes.Contains(data, badUTF8)) {
-				// What is in an any is read back as a map, a json.Number, …, and what is no UTF-8 as a
-				// replacement character: the first caller gets the same.
+				// What is in an any is read back as a map, a json.Number, …, what is no UTF-8 as a replacement
+				// character, and what has methods of its own as they like: the first caller gets the same. What
+				// cannot be read back at all is as good as not stored.
 				var same T
 				if err = decode(data, &same); err == nil {
 					value = same
@@ -69,11 +75,12 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 		},
 	})
 	if answer.replayed != nil {
-		res, err := replay[T](r, answer.replayed, answer.id)
+		res, err := replay[T](c, answer.replayed)
 		if lost := answer.lost; lost != nil {
 			lost.Winner = err
 			return res, lost
 		}
+		c.tellReplay(ctx, answer.replayed, err)
 		return res, err
 	}
 	if err != nil {
@@ -81,6 +88,8 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 	}
 	return Result[T]{Value: value, CompletedAt: answer.completed}, nil
 }
+
+var errStream = errors.New("the result is a stream, which cannot be recorded")
 
 // badUTF8 is how encoding/json writes a byte of a string that is not UTF-8. Read back, it is one character.
 var badUTF8 = []byte(`\ufffd`)
@@ -103,7 +112,9 @@ func Lookup[T any](ctx context.Context, r *Runner, req Request) (Result[T], erro
 	if err != nil {
 		return Result[T]{}, err
 	}
-	return replay[T](r, answer.replayed, answer.id)
+	res, err := replay[T](c, answer.replayed)
+	c.tellReplay(ctx, answer.replayed, err)
+	return res, err
 }
 
 // handler is the user's function, without its type.
@@ -114,7 +125,6 @@ type handler struct {
 
 // answer is what a request gets.
 type answer struct {
-	id        string
 	replayed  *record     // another attempt's outcome
 	lost      *StateError // the caller's own attempt has lost its lease to that one
 	completed time.Time   // of the handler's own result
@@ -124,7 +134,7 @@ type answer struct {
 func (c *call) do(ctx context.Context, h handler) (answer, error) {
 	found, own, err := c.acquire(ctx)
 	if err != nil || found != nil {
-		return answer{id: c.id, replayed: found}, err
+		return answer{replayed: found}, err
 	}
 	return c.run(ctx, own, h)
 }

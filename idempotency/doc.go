@@ -82,6 +82,26 @@
 // on a context that is detached from the caller's cancellation. No goroutine is started, so nothing is left to
 // run when Lambda thaws a sandbox.
 //
+// # The record
+//
+// Times are milliseconds since 1970, but for the expiry.
+//
+//	id                      S  operation, "#", hex hash of scope, operation and key
+//	status                  S  INPROGRESS, COMPLETED, FAILED, RELEASED, UNKNOWN
+//	attempt, attempt_no     S, N  the owner's token; its number in the window, from 1
+//	window, started         N  when the window's first attempt started; when the present one did
+//	in_progress_expiration  N  end of the lease; absent once there is an outcome
+//	completed               N  when the outcome was recorded
+//	expiration              N  end of the window, in seconds: the table's time to live
+//	validation              S  fingerprint; absent under AnyInput
+//	ref                     S  Request.Ref; absent if empty
+//	prior_no, prior_started, prior_lease  N  the unknown that the attempt took over
+//	prev, prev_end          S  token of the owner before, and the status that it left
+//	form                    S  "do"; others are kept for transactions
+//	data, encoding          S or B, S  the outcome as JSON; encoding "none": done, without data
+//	schema                  N  1
+//	steps, ext, body           kept for what is to come
+//
 // # What an error means
 //
 // The handler's own mark decides ([Terminal], [Unknown], [Safe]); then [Config.Classify]; then this table, in
@@ -93,6 +113,8 @@
 //	connection reset, broken pipe, EOF, closed, no response          unknown
 //	any other *url.Error, *net.OpError or SDK send error             unknown
 //	an SDK reply that could not be read, an SDK call cancelled       unknown
+//	an SDK call that was tried more than once in vain                unknown
+//	an answer of net/http's client that breaks off or is malformed   unknown
 //	remote status 5xx (HTTPStatusCode or StatusCode method)          unknown
 //	a panic, runtime.Goexit                                          unknown
 //	dial, name look-up, TLS handshake, a URL that does not parse     released
@@ -100,15 +122,17 @@
 //	anything else                                                    released
 //
 // Clients that hide the transport behind types of their own (gRPC, some payment SDKs) need Unknown at the call,
-// or a Classify that knows them. So does a client that sends again by itself, as net/http does after a redirect
-// and for a request with an Idempotency-Key header: what it reports is its last try.
+// or a Classify that knows them. So does a client that sends again by itself: what it reports is its last try.
+// net/http does so after a redirect and for a request with an Idempotency-Key header, and the AWS SDK after a lost
+// reply, whose repetition may well be refused (access denied, a condition that fails on one's own write).
 //
 // # What is compared
 //
 // The fingerprint is SHA-256 over canonical JSON: members sorted, numbers by their value, no white space. A
 // json.RawMessage is compared as it is, duplicate members refused. Of any other value the struct members that
 // are zero are left out, so that a field which a deploy adds does not change the fingerprint of requests that do
-// not use it. What the Go type cannot hold is not compared.
+// not use it. What the Go type cannot hold is not compared, nor what encoding/json does not show of it: a struct that
+// embeds a type with a MarshalJSON, such as a time.Time, is that type's text and nothing else.
 //
 // # When things fail
 //
@@ -122,7 +146,8 @@
 //	table down, throttled, no permission    ErrUnavailable, not run; throttled, a finished record still replays
 //	the lease is lost                       ErrLeaseLost with the winner's outcome
 //	the record is deleted during a run      ErrNotRecorded; it is not made again
-//	clocks differ by more than 2 s          I6 fails under Rerun; what is recorded stays right
+//	clocks differ by more than 2 s          I6 fails under Rerun: handlers may overlap, records do not
+//	a clock is ahead by more than a window  that worker runs again what it takes for over, under Refuse too
 //	TTL deletes late                        an expired record counts as none; TTL is relied on nowhere
 //	a sandbox is frozen during the run      its late end changes nothing if another attempt has taken over; its
 //	                                        late effect can only be stopped by the other side, with the fence

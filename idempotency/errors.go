@@ -23,7 +23,8 @@ var (
 	ErrMismatch = errors.New("idempotency: key reused for another request")
 
 	// ErrOutcomeUnknown: an earlier attempt ended without telling (crash, time-out, panic, an error marked
-	// [Unknown]), and the policy is [Refuse]. Nothing was run this time. Retry: no, until somebody has looked.
+	// [Unknown]), and the policy is [Refuse]. Nothing was run this time. Retry: no, until somebody has looked;
+	// [Config.UnknownRetention] says for how long the key stays refused.
 	ErrOutcomeUnknown = errors.New("idempotency: outcome unknown")
 
 	// ErrLeaseLost: the handler ran, but the record was no longer its own when the outcome was to be recorded.
@@ -48,9 +49,10 @@ var (
 	// limit, or not encodable). Nothing was run this time. Retry: no.
 	ErrNoBody = errors.New("idempotency: done, outcome not stored")
 
-	// ErrBadRecord: the table's item cannot be understood: a status, format or fingerprint version of a newer
-	// release, or malformed attributes. Nothing was run and the item was left alone. Retry: no.
-	ErrBadRecord = errors.New("idempotency: record not understood, nothing was run")
+	// ErrBadRecord: the table's item cannot be understood: its result does not fit the handler's result type any
+	// more, its status, format or fingerprint is of a newer release, or it is damaged. The item was left alone.
+	// Nothing was run, unless it comes together with ErrNotRecorded. Retry: no.
+	ErrBadRecord = errors.New("idempotency: record not understood")
 )
 
 // StateError is an error of the protocol and the record that it concerns. Get it with errors.AsType[*StateError].
@@ -102,12 +104,20 @@ type FieldError struct {
 	Field string // such as "Config.Table" or "Request.Key"
 	Value string // the value, or a description of it
 	Rule  string // what is asked of the field
+	Err   error  // the cause, where there is one: what a type's own MarshalJSON returned
+}
+
+func invalid(field, value, rule string) error {
+	return &FieldError{Field: field, Value: value, Rule: rule}
 }
 
 // Error reads like "idempotency: Config.Wait is -1s: must not be negative".
 func (e *FieldError) Error() string {
 	return fmt.Sprintf("idempotency: %s is %s: %s", e.Field, e.Value, e.Rule)
 }
+
+// Unwrap returns the cause.
+func (e *FieldError) Unwrap() error { return e.Err }
 
 // Failure is a replayed terminal failure: what a handler returned as [Terminal] in an earlier request.
 // [Config.Failure] can turn it back into the user's own error.
@@ -119,7 +129,8 @@ type Failure struct { //nolint:errname // the glossary's word
 	// Message is what the error's Error method returned, cut at 32 KB.
 	Message string
 
-	// Data is the error as encoding/json encodes it; nil if that has nothing in it or is over 32 KB.
+	// Data is the error as encoding/json encodes it; nil if that has nothing in it or is over 32 KB. A bare
+	// error of a type with exported fields can be rebuilt from it; one that fmt.Errorf has wrapped cannot.
 	Data []byte
 }
 
@@ -129,23 +140,45 @@ func (f *Failure) Error() string { return f.Message }
 // ErrorType returns the type name of the original error.
 func (f *Failure) ErrorType() string { return f.Type }
 
-// failureLimit bounds each part of a recorded failure, so that one always fits into an item.
-const failureLimit = 32 << 10
+// These bound the parts of a recorded failure, so that one always fits into an item, even if JSON needs six bytes
+// for each of its characters.
+const (
+	failureTypeLimit = 1 << 10
+	failureLimit     = 32 << 10
+)
 
 // failureOf describes err, which is what the first caller got, for the record.
 func failureOf(err error) *Failure {
 	if f, ok := err.(*Failure); ok { //nolint:errorlint // the outermost type counts, as in Lambda's runtime
-		return f // of an operation inside the handler, passed on
+		// Of an operation inside the handler, passed on.
+		f = &Failure{Type: cut(f.Type, failureTypeLimit), Message: cut(f.Message, failureLimit), Data: f.Data}
+		if len(f.Data) > failureLimit || !json.Valid(f.Data) {
+			f.Data = nil
+		}
+		return f
 	}
 	f := &Failure{Type: errorType(err), Message: err.Error()}
 	if v := reflect.ValueOf(err); f.Type == lambdaErrorDocument && v.Kind() == reflect.Struct {
 		f.Type, f.Message = stringField(v, "Type", f.Type), stringField(v, "Message", f.Message)
 	}
-	f.Type, f.Message = cut(f.Type), cut(f.Message)
-	if data, jsonErr := json.Marshal(err); jsonErr == nil && len(data) <= failureLimit && string(data) != "{}" && string(data) != "null" {
-		f.Data = data
-	}
+	f.Type, f.Message = cut(f.Type, failureTypeLimit), cut(f.Message, failureLimit)
+	f.Data = failureData(err)
 	return f
+}
+
+// failureData is an extra, so whatever goes wrong with it, a panic of the error's MarshalJSON included, leaves the
+// failure without it.
+func failureData(err error) (data []byte) {
+	defer func() {
+		if recover() != nil {
+			data = nil
+		}
+	}()
+	data, jsonErr := json.Marshal(err)
+	if jsonErr != nil || len(data) > failureLimit || string(data) == "{}" || string(data) == "null" {
+		return nil
+	}
+	return data
 }
 
 // lambdaErrorDocument is the one error type that Lambda's runtime does not name itself but takes the name and the
@@ -161,10 +194,10 @@ func stringField(v reflect.Value, name, otherwise string) string {
 }
 
 // cut bounds a text. Each byte that is no UTF-8 becomes one replacement character, as in JSON.
-func cut(s string) string {
+func cut(s string, limit int) string {
 	s = string([]rune(s))
-	if len(s) > failureLimit {
-		s = strings.ToValidUTF8(s[:failureLimit], "")
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "")
 	}
 	return s
 }

@@ -24,6 +24,7 @@ const (
 	KindUnknown      Kind = "unknown"       // the outcome is unknown: of this run, or found and refused
 	KindLeaseLost    Kind = "lease_lost"    // the attempt ended when the record was no longer its own
 	KindNotRecorded  Kind = "not_recorded"  // the handler ran, its outcome could not be recorded
+	KindNoTime       Kind = "no_time"       // refused: too little time was left
 	KindStoreFailure Kind = "store_failure" // the table could not be asked, or did not take a write
 )
 
@@ -43,13 +44,13 @@ type Event struct {
 }
 
 // Log returns an observer for [Config.Observe] that writes every event to l: what needs a person (unknown,
-// lease lost, not recorded, store failure) as a warning; a mismatch, a take-over and an acquire over an expired record
+// lease lost, not recorded, no time, store failure) as a warning; a mismatch, a take-over and an acquire over an expired record
 // as info; the rest as debug.
 func Log(l *slog.Logger) func(context.Context, Event) {
 	return func(ctx context.Context, e Event) {
 		level := slog.LevelDebug
 		switch e.Kind {
-		case KindUnknown, KindLeaseLost, KindNotRecorded, KindStoreFailure:
+		case KindUnknown, KindLeaseLost, KindNotRecorded, KindNoTime, KindStoreFailure:
 			level = slog.LevelWarn
 		case KindMismatch, KindTakenOver, KindExpired:
 			level = slog.LevelInfo
@@ -59,6 +60,7 @@ func Log(l *slog.Logger) func(context.Context, Event) {
 			return
 		}
 		attrs := []slog.Attr{
+			slog.String("kind", string(e.Kind)),
 			slog.String("operation", e.Operation),
 			slog.String("id", e.ID),
 			slog.Duration("duration", e.Duration),

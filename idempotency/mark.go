@@ -17,13 +17,15 @@ const (
 // Terminal marks err as the final answer: it is recorded and replayed as a [Failure]. For "card declined",
 // "insufficient funds", and whatever else will be the same next time. Terminal(nil) is nil.
 //
-// The caller of this very run gets err itself, without the mark.
+// The caller of this very run gets err itself, without the mark. Mark the error that callers are to know, not one
+// that wraps it: its outermost type is what is recorded, and what [Config.Failure] can rebuild.
 func Terminal(err error) error { return marked(err, Recorded) }
 
 // Unknown marks err as one that leaves open whether the effect happened. Return it for every error after an
 // effect that is not made safe to repeat. Unknown(nil) is nil.
 //
-// The caller of this very run gets err itself, without the mark.
+// The caller of this very run gets err itself, without the mark. (A mark that is wrapped further in stays in the
+// error: an operation around this one that returns it as it is will be judged by it.)
 func Unknown(err error) error { return marked(err, Ambiguous) }
 
 // Safe marks err as one before which nothing happened, whatever it looks like: a time-out of a read that the

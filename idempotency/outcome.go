@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,20 +43,20 @@ func (t *table) bodyValue(data []byte) (types.AttributeValue, error) {
 
 // replay hands out a recorded outcome. A result that does not fit into T, since a deploy has changed the type, is
 // an error and leaves the record alone (C35).
-func replay[T any](r *Runner, rec *record, id string) (Result[T], error) {
+func replay[T any](c *call, rec *record) (Result[T], error) {
 	res := Result[T]{Replayed: true, CompletedAt: rec.completed}
 	bad := func(err error) (Result[T], error) {
-		return res, &StateError{Err: err, ID: id, Ref: rec.ref, Attempt: rec.number}
+		return res, c.stateError(err, rec)
 	}
 	if rec.noBody {
 		return bad(ErrNoBody)
 	}
 	if rec.status == failed {
-		var f Failure
+		var f recordedFailure
 		if err := decode(rec.data, &f); err != nil {
 			return bad(fmt.Errorf("%w: its failure cannot be decoded: %w", ErrBadRecord, err))
 		}
-		return res, r.failure(&f)
+		return res, c.r.failure(&Failure{Type: f.Type, Message: f.Message, Data: f.Data})
 	}
 	var value T
 	if err := decode(rec.data, &value); err != nil {
@@ -65,11 +66,37 @@ func replay[T any](r *Runner, rec *record, id string) (Result[T], error) {
 	return res, nil
 }
 
+// tellReplay tells the observer that an outcome was handed out, or why it could not be.
+func (c *call) tellReplay(ctx context.Context, rec *record, err error) {
+	kind := KindReplayed
+	state, ok := err.(*StateError) //nolint:errorlint // ours, not one that a user's failure wraps
+	switch {
+	case !ok:
+		err = nil // the recorded failure is the answer
+	case badRecord(state):
+		kind = KindStoreFailure
+	}
+	c.emit(ctx, kind, rec.number, c.begun, err)
+}
+
+// recordedFailure is a [Failure] in the record.
+type recordedFailure struct {
+	Type    string          `json:"type"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// encodeFailure is what is recorded of a terminal failure.
+func encodeFailure(err error) ([]byte, error) {
+	f := failureOf(err)
+	return encode(recordedFailure{Type: f.Type, Message: f.Message, Data: f.Data})
+}
+
 // failure is what a replayed terminal failure is to the user: their own error if they can rebuild it.
 func (r *Runner) failure(f *Failure) error {
 	if r.cfg.Failure != nil {
 		if err := r.cfg.Failure(f); err != nil {
-			return err
+			return unmarked(err)
 		}
 	}
 	return f

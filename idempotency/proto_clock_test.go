@@ -3,6 +3,7 @@ package idempotency_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,12 +32,16 @@ func TestClock_LeaseWithinTheMargin(t *testing.T) {
 					b.skew.Store(int64(second))
 					running, dead := make(chan struct{}), make(chan struct{})
 					ctx := localtest.Invocation(t, 3*time.Second)
-					go a.abandon(ctx, request("k"), func(context.Context) (string, error) {
-						close(running)
-						<-ctx.Done() // Lambda's own time-out, not the handler's
-						close(dead)
-						a.die()
-						return "", nil
+					var process sync.WaitGroup
+					defer process.Wait()
+					process.Go(func() {
+						a.abandon(ctx, request("k"), func(context.Context) (string, error) {
+							close(running)
+							<-ctx.Done() // Lambda's own time-out, not the handler's
+							close(dead)
+							a.die()
+							return "", nil
+						})
 					})
 					<-running
 					for {

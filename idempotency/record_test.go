@@ -127,7 +127,7 @@ func TestWrites_Golden(t *testing.T) {
 			}
 			return v
 		}
-		failure, err := encode(&Failure{Type: "CardDeclined", Message: "card <4711> declined", Data: []byte(`{"Code":"51"}`)})
+		failure, err := encode(recordedFailure{Type: "CardDeclined", Message: "card <4711> declined", Data: json.RawMessage(`{"Code":"51"}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,13 +139,13 @@ func TestWrites_Golden(t *testing.T) {
 			"acquire, bare":       r.table.acquire(bare),
 			"re-acquire":          r.table.reacquire(cl, seen),
 			"take over":           r.table.takeOver(cl, seen),
-			"complete":            r.table.record(own, completed, body(`{"id":17,"<&>":"ü"}`), end, 24*time.Hour),
-			"complete, bytes":     r.table.record(own, completed, body("\"\xff\""), end, 24*time.Hour),
-			"complete, no body":   r.table.record(own, completed, nil, end, 24*time.Hour),
-			"fail":                r.table.record(own, failed, body(string(failure)), end, time.Hour),
-			"release":             r.table.release(own, released, end, 24*time.Hour),
-			"mark unknown":        r.table.release(own, unknown, end, 24*time.Hour),
-			"mark unknown, prior": r.table.release(&prior, unknown, end, 24*time.Hour),
+			"complete":            r.table.finish(own, completed, body(`{"id":17,"<&>":"ü"}`), end, 24*time.Hour),
+			"complete, bytes":     r.table.finish(own, completed, body("\"\xff\""), end, 24*time.Hour),
+			"complete, no body":   r.table.finish(own, completed, nil, end, 24*time.Hour),
+			"fail":                r.table.finish(own, failed, body(string(failure)), end, time.Hour),
+			"release":             r.table.leave(own, released, end.Add(24*time.Hour)),
+			"mark unknown":        r.table.leave(own, unknown, end.Add(24*time.Hour)),
+			"mark unknown, prior": r.table.leave(&prior, unknown, end.Add(24*time.Hour)),
 		} {
 			var m meter
 			if _, err := r.table.send(t.Context(), &m, w); err != nil {

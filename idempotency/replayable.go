@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Replayable says whether a T that was recorded as JSON can be read back, and if not, which part of it and why,
@@ -21,7 +23,7 @@ func Replayable[T any]() error {
 // resultType is what is known of a type of results.
 type resultType struct {
 	err  error // it cannot be replayed
-	open bool  // it has an any in it, which is read back as another Go type than it was written from
+	open bool  // it may be read back as something else than was written, see Do
 }
 
 // resultType looks at each type once for a Runner: the walk costs more than the rest of a replay.
@@ -41,7 +43,7 @@ func walkType(t reflect.Type) resultType {
 }
 
 type typeWalk struct {
-	seen map[typePlace]bool // recursive types end here
+	seen map[typePlace]bool // true while the walk is inside
 	open bool
 }
 
@@ -60,13 +62,18 @@ var (
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
+// faithful are the types with methods of their own that come back as they were written.
+var faithful = []reflect.Type{reflect.TypeFor[time.Time](), reflect.TypeFor[json.RawMessage]()}
+
 func (w *typeWalk) check(t reflect.Type, addressable bool, path string) error {
 	place := typePlace{t, addressable}
-	if w.seen[place] {
+	if walking, seen := w.seen[place]; seen {
+		w.open = w.open || walking // it is recursive, and may nest deeper than can be read back
 		return nil
 	}
 	w.seen[place] = true
-	refuse := func(rule string) error { return &FieldError{path, "a " + t.String(), rule} }
+	defer func() { w.seen[place] = false }()
+	refuse := func(rule string) error { return invalid(path, "a "+t.String(), rule) }
 	if t.Implements(readerType) || reflect.PointerTo(t).Implements(readerType) {
 		return refuse("a stream cannot be recorded and replayed")
 	}
@@ -76,6 +83,7 @@ func (w *typeWalk) check(t reflect.Type, addressable bool, path string) error {
 	if done, rule := checkMethods(t, addressable); rule != "" {
 		return refuse(rule)
 	} else if done {
+		w.open = w.open || !slices.Contains(faithful, t)
 		return nil
 	}
 	switch t.Kind() {
@@ -130,6 +138,7 @@ func (w *typeWalk) checkMap(t reflect.Type, path string, refuse func(string) err
 	case reflect.String:
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		w.open = w.open || key.NumMethod() > 0 // two keys may become the same text
 		if key.Implements(textMarshalerType) && !reflect.PointerTo(key).Implements(textUnmarshalerType) {
 			return refuse("its keys encode themselves as text and have no UnmarshalText to be read back by")
 		}
@@ -137,11 +146,15 @@ func (w *typeWalk) checkMap(t reflect.Type, path string, refuse func(string) err
 		if !reflect.PointerTo(key).Implements(textUnmarshalerType) {
 			return refuse("JSON has no such keys")
 		}
+		w.open = true
 	}
 	return w.check(t.Elem(), false, path+"[]")
 }
 
 func (w *typeWalk) checkStruct(t reflect.Type, addressable bool, path string) error {
+	if shown := slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() }); !shown && t.NumField() > 0 {
+		return &FieldError{Field: path, Value: "a " + t.String(), Rule: "has no exported field: nothing of it would be recorded"}
+	}
 	for f := range t.Fields() {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -149,7 +162,7 @@ func (w *typeWalk) checkStruct(t reflect.Type, addressable bool, path string) er
 			continue
 		case f.Anonymous && !f.IsExported():
 			if f.Type.Kind() == reflect.Pointer {
-				return &FieldError{path + "." + f.Name, "a " + f.Type.String(), "an embedded pointer to an unexported struct cannot be read back"}
+				return invalid(path+"."+f.Name, "a "+f.Type.String(), "an embedded pointer to an unexported struct cannot be read back")
 			}
 			if f.Type.Kind() != reflect.Struct {
 				continue

@@ -46,10 +46,13 @@ type Request struct {
 	OnUnknown OnUnknown
 }
 
-// complete returns the request with the Runner's settings filled in, or what is wrong with it.
-func (r *Runner) complete(req Request) (Request, error) {
+// fill returns the request with the Runner's settings filled in, or what is wrong with it.
+func (r *Runner) fill(req Request) (Request, error) {
 	if r == nil {
-		return req, &FieldError{"Runner", "nil", "make one with New"}
+		return req, invalid("Runner", "nil", "make one with New")
+	}
+	if r.table.client == nil {
+		return req, invalid("Runner", "the zero value", "make one with New")
 	}
 	if err := validText("Request.Operation", req.Operation); err != nil {
 		return req, err
@@ -66,6 +69,9 @@ func (r *Runner) complete(req Request) (Request, error) {
 		}
 	}
 	if err := validDuration("Request.Retention", req.Retention); err != nil {
+		return req, err
+	}
+	if err := validRetention("Request.Retention", req.Retention); err != nil {
 		return req, err
 	}
 	if err := validDuration("Request.Wait", req.Wait); err != nil {
@@ -87,13 +93,13 @@ func (r *Runner) complete(req Request) (Request, error) {
 func (req *Request) fingerprint() (string, error) {
 	switch req.Input.(type) {
 	case nil:
-		return "", &FieldError{"Request.Input", "nil", "give what has to be equal in a retry, or say AnyInput"}
+		return "", invalid("Request.Input", "nil", "give what has to be equal in a retry, or say AnyInput")
 	case anyInput:
 		return "", nil
 	}
 	fp, err := fingerprint(req.Input)
 	if err != nil {
-		return "", fmt.Errorf("idempotency: fingerprint of Request.Input: %w", err)
+		return "", &FieldError{Field: "Request.Input", Value: fmt.Sprintf("a %T", req.Input), Rule: err.Error(), Err: err}
 	}
 	return fp, nil
 }
@@ -102,15 +108,15 @@ func (req *Request) fingerprint() (string, error) {
 func validText(field, s string) error {
 	switch {
 	case s == "":
-		return &FieldError{field, "empty", "is required"}
+		return invalid(field, "empty", "is required")
 	case len(s) > MaxKey:
-		return &FieldError{field, fmt.Sprintf("%d bytes long", len(s)), fmt.Sprintf("at most %d bytes are allowed", MaxKey)}
+		return invalid(field, fmt.Sprintf("%d bytes long", len(s)), fmt.Sprintf("at most %d bytes are allowed", MaxKey))
 	case !utf8.ValidString(s):
-		return &FieldError{field, fmt.Sprintf("%q", s), "must be valid UTF-8"}
+		return invalid(field, fmt.Sprintf("%q", s), "must be valid UTF-8")
 	}
 	for _, c := range s {
 		if !unicode.IsPrint(c) {
-			return &FieldError{field, fmt.Sprintf("%q", s), "must be printable: no control characters, nor invisible ones"}
+			return invalid(field, fmt.Sprintf("%q", s), "must be printable: no control characters, nor invisible ones")
 		}
 	}
 	return nil
@@ -120,9 +126,9 @@ func validText(field, s string) error {
 func validSecretText(field, s, rule string, limit int) error {
 	switch {
 	case s == "":
-		return &FieldError{field, "empty", rule}
+		return invalid(field, "empty", rule)
 	case len(s) > limit:
-		return &FieldError{field, fmt.Sprintf("%d bytes long", len(s)), fmt.Sprintf("at most %d bytes are allowed", limit)}
+		return invalid(field, fmt.Sprintf("%d bytes long", len(s)), fmt.Sprintf("at most %d bytes are allowed", limit))
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package idempotency
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"time"
+)
 
 // A key has one record under each secret, and while a secret is rotated there are workers that write under the
 // old one and workers that write under the new. Two things together keep one owner: every request first looks
@@ -16,8 +20,46 @@ func (c *call) locate(ctx context.Context) (*record, error) {
 	return c.find(ctx)
 }
 
-// verifyAlone looks whether the key has another record in use, after this request has become the owner of one.
-func (c *call) verifyAlone(ctx context.Context, own *ownership) error {
+// find reads the records of all ids that the request may have and settles on one: c.id. Every worker settles on
+// the same one, whatever the order of its secrets: on that which tells most, and of two alike on the smaller id.
+func (c *call) find(ctx context.Context) (*record, error) {
+	var best *record
+	for _, id := range c.ids {
+		rec, err := c.r.table.get(ctx, &c.meter, id)
+		if err != nil {
+			c.id = id
+			return nil, c.unavailable(ctx, "read", err)
+		}
+		now := c.r.wallNow()
+		if rec == nil || rec.free(now) {
+			continue
+		}
+		if best == nil || cmp.Or(cmp.Compare(best.weight(now), rec.weight(now)), cmp.Compare(c.id, id)) > 0 {
+			best, c.id = rec, id
+		}
+	}
+	return best, nil
+}
+
+// weight is smaller the more a record tells: an outcome is the answer, a live lease is to be waited for, an unknown
+// is at least a question.
+func (rec *record) weight(now time.Time) int {
+	switch {
+	case rec.finished():
+		return 0
+	case rec.live(now):
+		return 1
+	case rec.status == released:
+		return 3
+	}
+	return 2
+}
+
+// verifyAlone looks whether the key has another record in use, after this request has become the owner of one. If
+// so, it gives its own back and returns the other, for acquire to decide upon. A record that this request has
+// created gives way to any: to whatever is bound to the key already. One that find had chosen gives way only to what
+// it would have chosen before it.
+func (c *call) verifyAlone(ctx context.Context, own *ownership) (met *record, err error) {
 	for _, id := range c.ids {
 		if id == own.attempt.id {
 			continue
@@ -25,12 +67,16 @@ func (c *call) verifyAlone(ctx context.Context, own *ownership) error {
 		rec, err := c.r.table.get(ctx, &c.meter, id)
 		if err != nil {
 			c.giveBack(ctx, own)
-			return c.unavailable(ctx, "read", err)
+			c.id = id
+			return nil, c.unavailable(ctx, "read", err)
 		}
-		if rec != nil && !rec.free(c.r.wallNow()) && rec.status != released {
-			c.giveBack(ctx, own)
-			return c.refuse(ctx, KindInProgress, ErrInProgress, rec)
+		now := c.r.wallNow()
+		if rec == nil || rec.free(now) || !own.created && !rec.finished() && !rec.live(now) {
+			continue
 		}
+		c.giveBack(ctx, own)
+		c.id = id
+		return rec, nil
 	}
-	return nil
+	return nil, nil
 }

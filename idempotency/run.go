@@ -16,14 +16,24 @@ func (c *call) run(ctx context.Context, own *ownership, h handler) (answer, erro
 	handling, cancel := c.r.handling(WithAttempt(ctx, own.attempt), own.times)
 	defer cancel()
 
-	told := false
+	ran, told := false, false
 	defer func() {
 		// A panic, or runtime.Goexit: both go on by themselves after this, with their value and stack. Not
 		// recovered and raised again, since that would show another stack and turn Goexit into a panic.
-		if !told {
+		switch {
+		case told:
+		case ran:
 			_, _ = e.unknown(ctx, errAbandoned) // there is nobody to tell: the panic is the answer
+		default:
+			c.giveBack(ctx, own) // the observer's: the handler has not run
 		}
 	}()
+	c.emit(ctx, own.kind, own.attempt.Number, c.begun, nil)
+	if err := c.inTime(ctx, own); err != nil { // the observer may have taken long
+		told = true
+		return answer{}, err
+	}
+	ran = true
 	handlerErr := h.run(handling)
 	var data []byte
 	var class Class
@@ -34,20 +44,20 @@ func (c *call) run(ctx context.Context, own *ownership, h handler) (answer, erro
 		class = c.r.cfg.classify(handlerErr)
 		handlerErr = unmarked(handlerErr)
 		if class == Recorded {
-			data, encodeErr = encode(failureOf(handlerErr))
+			data, encodeErr = encodeFailure(handlerErr)
 		}
 	}
 	told = true
 
 	switch class {
 	case Recorded:
-		return e.record(ctx, failed, data, encodeErr, handlerErr)
+		return e.finish(ctx, failed, data, encodeErr, handlerErr)
 	case Ambiguous:
 		return e.unknown(ctx, handlerErr)
 	case Released:
 		return e.release(ctx, handlerErr)
 	}
-	return e.record(ctx, completed, data, encodeErr, nil)
+	return e.finish(ctx, completed, data, encodeErr, nil)
 }
 
 var errAbandoned = errors.New("the handler panicked or ended its goroutine")
@@ -59,9 +69,9 @@ type ending struct {
 	began time.Time
 }
 
-// record writes the outcome. If that fails for good, the caller must not get it: it is told that the effect may
+// finish writes the outcome. If that fails for good, the caller must not get it: it is told that the effect may
 // have happened, and nothing but a completion may follow, since the write may still have been applied (rule 22).
-func (e ending) record(ctx context.Context, s status, data []byte, encodeErr, handlerErr error) (answer, error) {
+func (e ending) finish(ctx context.Context, s status, data []byte, encodeErr, handlerErr error) (answer, error) {
 	kind := KindCompleted
 	if s == failed {
 		kind = KindFailed
@@ -72,27 +82,27 @@ func (e ending) record(ctx context.Context, s status, data []byte, encodeErr, ha
 	if encodeErr == nil {
 		body, encodeErr = e.r.table.bodyValue(data)
 	}
-	rep, err := e.persist(ctx, e.r.table.record(e.own, s, body, now, e.req.Retention), allSends)
-	if err != nil && refused(err) && body != nil {
+	rep, err := e.persist(ctx, e.r.table.finish(e.own, s, body, now, e.req.Retention), allSends)
+	if err != nil && refused(err) && !badRecord(err) && body != nil {
 		// The table will never take it, for its size perhaps. That the work is done can still be recorded.
 		body, encodeErr = nil, err
-		rep, err = e.persist(ctx, e.r.table.record(e.own, s, nil, now, e.req.Retention), allSends)
+		rep, err = e.persist(ctx, e.r.table.finish(e.own, s, nil, now, e.req.Retention), allSends)
 	}
 	switch {
 	case err != nil:
 		return e.notRecorded(ctx, err, handlerErr)
 	case rep.applied:
 		e.tell(ctx, kind, encodeErr)
-		return answer{id: e.id, completed: now}, handlerErr
+		return answer{completed: now}, handlerErr
 	case rep.rec == nil:
 		return e.notRecorded(ctx, errGone, handlerErr)
 	case rep.rec.token == e.own.attempt.Token && rep.rec.finished():
 		// Nobody else records under this token: it is our own write, whose reply was lost (I7).
 		e.tell(ctx, kind, encodeErr)
 		if rep.rec.status != s || body != nil && !bytes.Equal(rep.rec.data, data) {
-			return answer{id: e.id, replayed: rep.rec}, nil // edited by hand since: what is recorded counts (rule 22)
+			return answer{replayed: rep.rec}, nil // edited by hand since: what is recorded counts (rule 22)
 		}
-		return answer{id: e.id, completed: rep.rec.completed}, handlerErr
+		return answer{completed: rep.rec.completed}, handlerErr
 	}
 	return e.lost(ctx, rep.rec, handlerErr)
 }
@@ -107,7 +117,7 @@ func (e ending) notRecorded(ctx context.Context, cause, handlerErr error) (answe
 	stateErr := e.stateError(err, nil)
 	stateErr.Attempt = e.own.attempt.Number
 	e.tell(ctx, KindNotRecorded, stateErr)
-	return answer{id: e.id}, stateErr
+	return answer{}, stateErr
 }
 
 // release ends an attempt of which nothing has to be remembered.
@@ -127,7 +137,7 @@ func (e ending) unknown(ctx context.Context, handlerErr error) (answer, error) {
 // (C54): until the lease ends the record says "in progress", and then unknown. The one exception is a record in
 // which another attempt has recorded the outcome.
 func (e ending) leave(ctx context.Context, s status, kind Kind, handlerErr error) (answer, error) {
-	rep, err := e.persist(ctx, e.r.table.release(e.own, s, e.r.wallNow(), e.unknownRetention()), fewSends)
+	rep, err := e.persist(ctx, e.r.table.leave(e.own, s, e.r.wallNow().Add(e.unknownRetention())), fewSends)
 	switch {
 	case err != nil:
 		e.tell(ctx, KindStoreFailure, fmt.Errorf("%s not recorded: %w", s, err))
@@ -140,7 +150,7 @@ func (e ending) leave(ctx context.Context, s status, kind Kind, handlerErr error
 			return answer, err
 		}
 	}
-	return answer{id: e.id}, handlerErr
+	return answer{}, handlerErr
 }
 
 // wrote recognises our own ending write after its reply was lost: the record still has our token, or our token
@@ -164,9 +174,9 @@ func (e ending) lost(ctx context.Context, winner *record, handlerErr error) (ans
 	}
 	e.tell(ctx, KindLeaseLost, stateErr)
 	if same && winner.finished() {
-		return answer{id: e.id, replayed: winner, lost: stateErr}, stateErr
+		return answer{replayed: winner, lost: stateErr}, stateErr
 	}
-	return answer{id: e.id}, stateErr
+	return answer{}, stateErr
 }
 
 func (e ending) persist(ctx context.Context, w write, sends int) (reply, error) {

@@ -75,21 +75,21 @@ func (s Schema) validate() error {
 			continue
 		}
 		if len(a.name) > 255 {
-			return &FieldError{a.field, fmt.Sprintf("%d bytes long", len(a.name)), "an attribute's name has at most 255 bytes"}
+			return invalid(a.field, fmt.Sprintf("%d bytes long", len(a.name)), "an attribute's name has at most 255 bytes")
 		}
 		if slices.Contains(attributes, a.name) {
-			return &FieldError{a.field, fmt.Sprintf("%q", a.name), "the name is taken by an attribute of the record"}
+			return invalid(a.field, fmt.Sprintf("%q", a.name), "the name is taken by an attribute of the record")
 		}
 		if slices.Contains(seen, a.name) {
-			return &FieldError{a.field, fmt.Sprintf("%q", a.name), "the same name is given to two attributes"}
+			return invalid(a.field, fmt.Sprintf("%q", a.name), "the same name is given to two attributes")
 		}
 		seen = append(seen, a.name)
 	}
 	if s.SortKey == "" && s.SortKeyValue != "" {
-		return &FieldError{"Config.Schema.SortKeyValue", fmt.Sprintf("%q", s.SortKeyValue), "goes with a SortKey"}
+		return invalid("Config.Schema.SortKeyValue", fmt.Sprintf("%q", s.SortKeyValue), "goes with a SortKey")
 	}
 	if len(s.SortKeyValue) > 1024 {
-		return &FieldError{"Config.Schema.SortKeyValue", fmt.Sprintf("%d bytes long", len(s.SortKeyValue)), "a sort key has at most 1024 bytes"}
+		return invalid("Config.Schema.SortKeyValue", fmt.Sprintf("%d bytes long", len(s.SortKeyValue)), "a sort key has at most 1024 bytes")
 	}
 	return nil
 }

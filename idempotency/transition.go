@@ -167,15 +167,15 @@ func (t *table) acquire(c claim) write {
 
 // reacquire makes the claim the owner of a released record.
 func (t *table) reacquire(c claim, seen *record) write {
-	return t.own(t.expr.reacquire, c, seen, item{":released": textValue(string(released))})
+	return t.claimOver(t.expr.reacquire, c, seen, item{":released": textValue(string(released))})
 }
 
 // takeOver makes the claim the owner of a record whose last attempt ended without telling.
 func (t *table) takeOver(c claim, seen *record) write {
-	return t.own(t.expr.takeOver, c, seen, item{":unknown": textValue(string(unknown))})
+	return t.claimOver(t.expr.takeOver, c, seen, item{":unknown": textValue(string(unknown))})
 }
 
-func (t *table) own(e expression, c claim, seen *record, values item) write {
+func (t *table) claimOver(e expression, c claim, seen *record, values item) write {
 	values[":seen"] = textValue(seen.token)
 	values[":mine"] = textValue(c.token)
 	values[":one"] = numberValue(1)
@@ -193,8 +193,8 @@ func (t *table) own(e expression, c claim, seen *record, values item) write {
 	return w
 }
 
-// record ends the attempt with an outcome. data nil: the outcome's body cannot be stored.
-func (t *table) record(o *ownership, s status, data types.AttributeValue, now time.Time, retention time.Duration) write {
+// finish ends the attempt with an outcome. data nil: the outcome's body cannot be stored.
+func (t *table) finish(o *ownership, s status, data types.AttributeValue, now time.Time, retention time.Duration) write {
 	e, values := t.expr.outcome, item{":data": data}
 	if data == nil {
 		e, values = t.expr.noBody, item{":encoding": textValue(encodingNone)}
@@ -203,8 +203,8 @@ func (t *table) record(o *ownership, s status, data types.AttributeValue, now ti
 	return t.end(o, e, values, s, now.Add(retention))
 }
 
-// release ends the attempt without an outcome: s is released or unknown.
-func (t *table) release(o *ownership, s status, now time.Time, retention time.Duration) write {
+// leave ends the attempt without an outcome: s is released or unknown.
+func (t *table) leave(o *ownership, s status, expiry time.Time) write {
 	e, values := t.expr.release, item{}
 	if p := o.attempt.Prior; p != nil {
 		e = t.expr.releasePrior
@@ -212,7 +212,7 @@ func (t *table) release(o *ownership, s status, now time.Time, retention time.Du
 		values[":prior_started"] = timeValue(p.Started)
 		values[":prior_lease"] = timeValue(p.LeaseEnd)
 	}
-	return t.end(o, e, values, s, now.Add(retention))
+	return t.end(o, e, values, s, expiry)
 }
 
 func (t *table) end(o *ownership, e expression, values item, s status, expiry time.Time) write {

@@ -12,7 +12,7 @@ import (
 // Polls have exponential backoff with full jitter, so that a thousand twins neither come together nor load the
 // key's partition more with every second (C14).
 func (c *call) wait(ctx context.Context, rec *record) (found, claimable *record, err error) {
-	times, err := c.plan(ctx)
+	times, err := c.r.plan(ctx)
 	if errors.Is(err, ErrNoTime) {
 		return nil, nil, c.refuse(ctx, KindInProgress, ErrInProgress, rec)
 	}
@@ -20,9 +20,9 @@ func (c *call) wait(ctx context.Context, rec *record) (found, claimable *record,
 		return nil, nil, err
 	}
 	began := times.start
-	until := times.handler
-	if end := began.Add(c.req.Wait); end.Before(until) {
-		until = end
+	until := began.Add(c.req.Wait)
+	if _, bounded := ctx.Deadline(); bounded && times.handler.Before(until) {
+		until = times.handler
 	}
 	waiting, cancel := context.WithDeadline(ctx, c.r.toContext(until))
 	defer cancel()
@@ -35,18 +35,18 @@ func (c *call) wait(ctx context.Context, rec *record) (found, claimable *record,
 			}
 			return nil, nil, c.refuse(ctx, KindInProgress, err, rec)
 		}
-		now, err := c.r.table.get(waiting, &c.meter, c.id)
+		polled, err := c.r.table.get(waiting, &c.meter, c.id)
 		switch {
-		case err == nil && now != nil && now.live(c.r.wallNow()) && c.match(now) == nil:
-			rec = now
+		case err == nil && polled != nil && polled.live(c.r.wallNow()) && c.match(polled) == nil:
+			rec = polled
 		case err == nil:
 			// It ended, it is gone, or it is another request's: a decision like that of a new request (rule 26).
 			c.emit(ctx, KindWaited, rec.number, began, nil)
 			c.req.Wait = max(until.Sub(c.r.wallNow()), 0)
-			if now == nil {
+			if polled == nil {
 				return nil, nil, nil
 			}
-			return c.decide(ctx, now)
+			return c.decide(ctx, polled)
 		case refused(err):
 			return nil, nil, c.unavailable(ctx, "wait", err)
 		}
