@@ -124,7 +124,9 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 	case rep.applied && seen == nil:
 		own.attempt.Number, own.attempt.Fence = 1, fence(times.start.UnixMilli(), 1)
 		if old := rep.rec; old != nil {
-			own.kind = KindExpired
+			if !old.givenBack() {
+				own.kind = KindExpired
+			}
 			if old.status == inProgress || old.status == unknown {
 				own.attempt.Prior = old.priorOf() // rule 8
 			}
@@ -191,11 +193,12 @@ func (c *call) giveBack(ctx context.Context, own *ownership) {
 	expiry := now.Add(c.unknownRetention())
 	s, kind := released, KindReleased
 	switch {
+	case own.created && len(c.ids) > 1:
+		// As if it had never been: a second record of the key must not bind it to another request. What it has
+		// replaced was over.
+		expiry = now.Add(-DefaultRetention)
 	case own.attempt.Prior != nil:
 		s, kind = unknown, KindUnknown // what was unknown before stays so (H1)
-	case own.created && len(c.ids) > 1:
-		// As if it had never been: a second record of the key must not bind it to another request.
-		expiry = now.Add(-DefaultRetention)
 	}
 	rep, err := c.r.table.send(ending, &c.meter, c.r.table.leave(own, s, expiry))
 	switch {

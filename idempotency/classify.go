@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -22,7 +23,7 @@ import (
 
 // classOf walks an error's tree. A mark speaks for all that it wraps. Without one it is the table of doc.go, "What
 // an error means": an error is Ambiguous if any part of its tree is a transport error that may have left this
-// process, or the end of a context; what is known not to have left (dial, name look-up, TLS handshake) is Released
+// process, or the end of a context; what is known not to have left (dial, name look-up, a certificate) is Released
 // together with all that it wraps; and so is every error that has nothing to do with a transport. Of several
 // branches (errors.Join) the one that must not be run again decides.
 //
@@ -82,7 +83,7 @@ func neverLeft(err error) bool {
 // onlyNeverLeft follows a chain down to a node that never left.
 func onlyNeverLeft(err error) bool {
 	for err != nil {
-		if neverLeft(err) {
+		if neverLeft(err) || beginsWith(err, unsent) {
 			return true
 		}
 		err = errors.Unwrap(err)
@@ -93,8 +94,8 @@ func onlyNeverLeft(err error) bool {
 // mayHaveLeft looks at this one error, not at what it wraps.
 func mayHaveLeft(err error) bool {
 	isOneOf := func(sentinels ...error) bool { return slices.Contains(sentinels, err) }
-	if isOneOf(http.ErrMissingFile, http.ErrNotMultipart, http.ErrNoCookie, http.ErrNoLocation) {
-		return false // of a request that was received, or an answer that was read
+	if _, tooLarge := err.(*http.MaxBytesError); tooLarge || isOneOf(http.ErrNotMultipart, http.ErrMissingBoundary) { //nolint:errorlint // one node of the tree at a time
+		return false // of a request that was received
 	}
 	if isOneOf(context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed) {
 		return true
@@ -103,6 +104,8 @@ func mayHaveLeft(err error) bool {
 	case *url.Error, *net.OpError, *smithyhttp.RequestSendError, *smithy.DeserializationError, *smithy.CanceledError:
 		return true
 	case *aws.RequestCanceledError:
+		return true
+	case ratelimit.QuotaExceededError:
 		return true
 	case *retry.MaxAttemptsError:
 		return e.Attempt > 1 // only the last try is shown, which says nothing of the earlier ones
@@ -134,14 +137,32 @@ func ofTransport(err error) bool {
 		t = t.Elem()
 	}
 	switch t.PkgPath() {
-	case "net", "net/http", "net/textproto", "golang.org/x/net/http2", "crypto/tls", "compress/flate":
+	case "net/textproto":
+		return t.Name() == "ProtocolError"
+	case "net", "net/http", "golang.org/x/net/http2", "crypto/tls", "compress/flate":
 		return true
 	case "errors", "fmt":
-		untypedError := t.Name() == "errorString" || t.Name() == "wrapError" && strings.HasPrefix(err.Error(), "net/http: ")
-		return untypedError && slices.ContainsFunc(untyped, func(prefix string) bool { return strings.HasPrefix(err.Error(), prefix) })
+		return (t.Name() == "errorString" || t.Name() == "wrapError") && beginsWith(err, untyped)
 	}
 	return false
 }
 
 // untyped are the beginnings of errors that net/http's client makes with errors.New, while it reads an answer.
-var untyped = []string{"http: ", "http2: ", "net/http: ", "malformed chunked encoding", "invalid byte in chunk length", "gzip: "}
+var untyped = []string{
+	"http2: ", "net/http: HTTP/1.x transport connection broken", "net/http: request canceled", "net/http: timeout",
+	"net/http: server", "http: server", "http: unexpected EOF", "http: suspiciously long trailer",
+	"malformed chunked encoding", "chunked ", "invalid byte in chunk length", "empty hex number for chunk length",
+	"http chunk length", "invalid CR in chunked line", "header line too long", "gzip: ",
+}
+
+// unsent are the beginnings of errors of requests that net/http has not sent: it refused to, or found nobody to talk
+// to.
+var unsent = []string{
+	"net/http: invalid header field", "net/http: invalid method", "http: no Host in request URL",
+	"unsupported protocol scheme", "net/http: TLS handshake timeout",
+}
+
+func beginsWith(err error, prefixes []string) bool {
+	text := err.Error()
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
+}

@@ -106,6 +106,10 @@ type Config struct {
 	// {old, new}, then {new, old}, and drop the old one when the longest retention is over. An empty secret
 	// beside others stands for SHA-256, to rotate from it. A secret that is changed without this makes every
 	// key inside its window run again.
+	//
+	// Deploy each order to all workers before the next one. While workers of two orders run side by side, two
+	// handlers never overlap; but if two different requests with one new key meet at that moment, and a worker
+	// dies or loses its connection in between, the key can end up bound to both.
 	Secrets [][]byte
 
 	// Observe is told of every step of the protocol, in the goroutine of the request, after the step; of [Lookup]
@@ -183,6 +187,9 @@ func (c Config) validate() error {
 		if err := validDuration(d.field, d.value); err != nil {
 			return err
 		}
+		if d.value > 0 && d.value < time.Millisecond {
+			return invalid(d.field, d.value.String(), "must be at least 1ms; is the unit missing?")
+		}
 	}
 	for _, d := range []struct {
 		field string
@@ -214,8 +221,6 @@ func validDuration(field string, d time.Duration) error {
 	switch {
 	case d < 0:
 		return invalid(field, d.String(), "must not be negative")
-	case d > 0 && d < time.Millisecond:
-		return invalid(field, d.String(), "must be at least 1ms; is the unit missing?")
 	}
 	if d > maxRetention {
 		return invalid(field, d.String(), "must be at most 100 years")

@@ -30,7 +30,10 @@ func (r *Runner) plan(ctx context.Context) (deadlines, error) {
 	left := maxRetention
 	if deadline, ok := ctx.Deadline(); ok {
 		// The context's timer runs by the process's clock, whatever the Runner's says; so does this.
-		left = min(time.Until(deadline.Round(0)), maxLease)
+		left = min(time.Until(deadline.Round(0)), maxRetention)
+		if lease == 0 {
+			left = min(left, maxLease)
+		}
 		needed := left + clockMargin
 		switch {
 		case lease == 0:

@@ -1,7 +1,6 @@
 package idempotency
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,7 +10,7 @@ import (
 
 // Result is the answer to a request.
 type Result[T any] struct {
-	// Value is what the handler returned: now, or when the outcome was recorded.
+	// Value is what the handler returned, as JSON gives it back: in the first run as in every replay.
 	Value T
 
 	// Replayed says that Value was recorded by another attempt and the handler's own, if it ran, is not it.
@@ -48,9 +47,8 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 	if fn == nil {
 		return Result[T]{}, invalid("fn", "nil", "a handler is required")
 	}
-	result := r.resultType(reflect.TypeFor[T]())
-	if result.err != nil {
-		return Result[T]{}, result.err
+	if err := r.replayable(reflect.TypeFor[T]()); err != nil {
+		return Result[T]{}, err
 	}
 	var value T
 	answer, err := c.do(ctx, handler{
@@ -62,10 +60,10 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 			if _, ok := any(value).(io.Reader); ok {
 				return nil, errStream // in an any, whose type did not tell
 			}
-			if data, err = encode(&value); err == nil && (result.open || bytes.Contains(data, badUTF8)) {
-				// What is in an any is read back as a map, a json.Number, …, what is no UTF-8 as a replacement
-				// character, and what has methods of its own as they like: the first caller gets the same. What
-				// cannot be read back at all is as good as not stored.
+			// The first caller gets what every later one will read: what is in an any comes back as a map or a
+			// json.Number, what is no UTF-8 as a replacement character, what has methods of its own as they like.
+			// What cannot be read back is as good as not stored.
+			if data, err = encode(&value); err == nil {
 				var same T
 				if err = decode(data, &same); err == nil {
 					value = same
@@ -91,9 +89,6 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 
 var errStream = errors.New("the result is a stream, which cannot be recorded")
 
-// badUTF8 is how encoding/json writes a byte of a string that is not UTF-8. Read back, it is one character.
-var badUTF8 = []byte(`\ufffd`)
-
 // Lookup returns the recorded outcome of the request's key and never runs anything. Besides Do's errors it
 // returns [ErrNotFound] if there is no record, or one that the next request would run anew (its window is over,
 // or it was released). Operation, Scope and Key are required; Input may be nil, and is then not compared.
@@ -105,7 +100,7 @@ func Lookup[T any](ctx context.Context, r *Runner, req Request) (Result[T], erro
 	if err != nil {
 		return Result[T]{}, err
 	}
-	if err := r.resultType(reflect.TypeFor[T]()).err; err != nil {
+	if err := r.replayable(reflect.TypeFor[T]()); err != nil {
 		return Result[T]{}, err
 	}
 	answer, err := c.lookup(ctx)

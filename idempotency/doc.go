@@ -114,10 +114,10 @@
 //	any other *url.Error, *net.OpError or SDK send error             unknown
 //	an SDK reply that could not be read, an SDK call cancelled       unknown
 //	an SDK call that was tried more than once in vain                unknown
-//	an answer of net/http's client that breaks off or is malformed   unknown
+//	an answer of net/http's client that breaks off or is malformed   unknown (gzip: also of other data; mark it Safe)
 //	remote status 5xx (HTTPStatusCode or StatusCode method)          unknown
 //	a panic, runtime.Goexit                                          unknown
-//	dial, name look-up, TLS handshake, a URL that does not parse     released
+//	dial, name look-up, a certificate, a request that is not sent    released
 //	an error of this library from a nested Do                        released: the inner record guards its effect
 //	anything else                                                    released
 //

@@ -18,7 +18,7 @@ func TestLog_LevelOfEachKind(t *testing.T) {
 		KindAcquired: slog.LevelDebug, KindExpired: slog.LevelInfo, KindTakenOver: slog.LevelInfo, KindReplayed: slog.LevelDebug,
 		KindWaited: slog.LevelDebug, KindInProgress: slog.LevelDebug, KindMismatch: slog.LevelInfo, KindCompleted: slog.LevelDebug,
 		KindFailed: slog.LevelDebug, KindReleased: slog.LevelDebug, KindUnknown: slog.LevelWarn, KindLeaseLost: slog.LevelWarn,
-		KindNotRecorded: slog.LevelWarn, KindStoreFailure: slog.LevelWarn,
+		KindNotRecorded: slog.LevelWarn, KindNoTime: slog.LevelWarn, KindStoreFailure: slog.LevelWarn,
 	}
 	for kind, level := range levels {
 		for _, enabled := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {

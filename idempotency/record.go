@@ -96,6 +96,9 @@ func (rec *record) expired(now time.Time) bool {
 // expiredBefore is the bound that expiries are compared with, in the condition as here: seconds, rounded down.
 func expiredBefore(now time.Time) int64 { return now.Add(-clockMargin).Unix() }
 
+// givenBack says that the record was created and given back while secrets rotated: it never counted.
+func (rec *record) givenBack() bool { return rec.expires < rec.window.Unix() }
+
 // live says whether the lease of an attempt in progress still holds.
 func (rec *record) live(now time.Time) bool {
 	return rec.status == inProgress && rec.leaseEnd.UnixMilli() >= now.UnixMilli()

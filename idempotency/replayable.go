@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Replayable says whether a T that was recorded as JSON can be read back, and if not, which part of it and why,
@@ -17,34 +16,32 @@ import (
 //
 // Wrappers call it when they are made, so that a handler which could never be replayed fails at its first test.
 func Replayable[T any]() error {
-	return walkType(reflect.TypeFor[T]()).err
+	return walkType(reflect.TypeFor[T]())
 }
 
-// resultType is what is known of a type of results.
-type resultType struct {
-	err  error // it cannot be replayed
-	open bool  // it may be read back as something else than was written, see Do
-}
-
-// resultType looks at each type once for a Runner: the walk costs more than the rest of a replay.
-func (r *Runner) resultType(t reflect.Type) resultType {
+// replayable looks at each type once for a Runner: the walk costs more than the rest of a replay.
+func (r *Runner) replayable(t reflect.Type) error {
 	if known, ok := r.results.Load(t); ok {
-		return known.(resultType)
+		return known.(resultType).err
 	}
-	rt := walkType(t)
-	r.results.Store(t, rt)
-	return rt
+	result := resultType{walkType(t)}
+	r.results.Store(t, result)
+	return result.err
 }
 
-func walkType(t reflect.Type) resultType {
+// resultType is what is known of a type of results: why it cannot be replayed, or nil.
+type resultType struct{ err error }
+
+func walkType(t reflect.Type) error {
 	w := typeWalk{seen: map[typePlace]bool{}}
-	err := w.check(t, true, "result")
-	return resultType{err: err, open: w.open}
+	return w.check(t, true, rootPath)
 }
+
+// rootPath is the result itself.
+const rootPath = "result"
 
 type typeWalk struct {
-	seen map[typePlace]bool // true while the walk is inside
-	open bool
+	seen map[typePlace]bool // recursive types end here
 }
 
 // typePlace is a type and whether encoding/json can take its value's address there, as it must to call a
@@ -62,17 +59,12 @@ var (
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// faithful are the types with methods of their own that come back as they were written.
-var faithful = []reflect.Type{reflect.TypeFor[time.Time](), reflect.TypeFor[json.RawMessage]()}
-
 func (w *typeWalk) check(t reflect.Type, addressable bool, path string) error {
 	place := typePlace{t, addressable}
-	if walking, seen := w.seen[place]; seen {
-		w.open = w.open || walking // it is recursive, and may nest deeper than can be read back
+	if w.seen[place] {
 		return nil
 	}
 	w.seen[place] = true
-	defer func() { w.seen[place] = false }()
 	refuse := func(rule string) error { return invalid(path, "a "+t.String(), rule) }
 	if t.Implements(readerType) || reflect.PointerTo(t).Implements(readerType) {
 		return refuse("a stream cannot be recorded and replayed")
@@ -83,7 +75,6 @@ func (w *typeWalk) check(t reflect.Type, addressable bool, path string) error {
 	if done, rule := checkMethods(t, addressable); rule != "" {
 		return refuse(rule)
 	} else if done {
-		w.open = w.open || !slices.Contains(faithful, t)
 		return nil
 	}
 	switch t.Kind() {
@@ -93,7 +84,6 @@ func (w *typeWalk) check(t reflect.Type, addressable bool, path string) error {
 		if t.NumMethod() > 0 {
 			return refuse("JSON does not tell which type to read an interface back as")
 		}
-		w.open = true
 	case reflect.Slice:
 		return w.check(t.Elem(), true, path)
 	case reflect.Array:
@@ -138,7 +128,6 @@ func (w *typeWalk) checkMap(t reflect.Type, path string, refuse func(string) err
 	case reflect.String:
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		w.open = w.open || key.NumMethod() > 0 // two keys may become the same text
 		if key.Implements(textMarshalerType) && !reflect.PointerTo(key).Implements(textUnmarshalerType) {
 			return refuse("its keys encode themselves as text and have no UnmarshalText to be read back by")
 		}
@@ -146,13 +135,12 @@ func (w *typeWalk) checkMap(t reflect.Type, path string, refuse func(string) err
 		if !reflect.PointerTo(key).Implements(textUnmarshalerType) {
 			return refuse("JSON has no such keys")
 		}
-		w.open = true
 	}
 	return w.check(t.Elem(), false, path+"[]")
 }
 
 func (w *typeWalk) checkStruct(t reflect.Type, addressable bool, path string) error {
-	if shown := slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() }); !shown && t.NumField() > 0 {
+	if shown := slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() }); !shown && t.NumField() > 0 && path == rootPath {
 		return &FieldError{Field: path, Value: "a " + t.String(), Rule: "has no exported field: nothing of it would be recorded"}
 	}
 	for f := range t.Fields() {
@@ -161,7 +149,7 @@ func (w *typeWalk) checkStruct(t reflect.Type, addressable bool, path string) er
 		case f.Tag.Get("json") == "-":
 			continue
 		case f.Anonymous && !f.IsExported():
-			if f.Type.Kind() == reflect.Pointer {
+			if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
 				return invalid(path+"."+f.Name, "a "+f.Type.String(), "an embedded pointer to an unexported struct cannot be read back")
 			}
 			if f.Type.Kind() != reflect.Struct {

@@ -235,30 +235,6 @@ func TestDo_RefusesAResultThatCannotBeReplayed(t *testing.T) {
 	}
 }
 
-// What is in an any comes back as another Go type; the first caller gets the same one as every later.
-func TestResultType_KnowsAnAny(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		t    reflect.Type
-		open bool
-	}{
-		{reflect.TypeFor[any](), true},
-		{reflect.TypeFor[[]any](), true},
-		{reflect.TypeFor[map[string]map[string]any](), true},
-		{reflect.TypeFor[struct{ A struct{ B *any } }](), true},
-		{reflect.TypeFor[struct{ A int }](), false},
-		{reflect.TypeFor[json.RawMessage](), false},
-		{reflect.TypeFor[listNode](), true}, // may nest deeper than can be read
-		{reflect.TypeFor[struct {
-			A any `json:"-"`
-		}](), false},
-	} {
-		if got := walkType(row.t); got.err != nil || got.open != row.open {
-			t.Errorf("%s: got %+v", row.t, got)
-		}
-	}
-}
-
 type unitStubborn struct{ A int }
 
 func (unitStubborn) MarshalJSON() ([]byte, error)    { return []byte(`{}`), nil }

@@ -1,7 +1,6 @@
 package idempotency
 
 import (
-	"cmp"
 	"context"
 	"time"
 )
@@ -21,7 +20,9 @@ func (c *call) locate(ctx context.Context) (*record, error) {
 }
 
 // find reads the records of all ids that the request may have and settles on one: c.id. Every worker settles on
-// the same one, whatever the order of its secrets: on that which tells most, and of two alike on the smaller id.
+// the same one, whatever the order of its secrets: of two that are bound to different requests on the older, since the
+// other one gives way or was left by a worker that died before it could; else on that which tells most, and of two
+// alike on the smaller id.
 func (c *call) find(ctx context.Context) (*record, error) {
 	var best *record
 	for _, id := range c.ids {
@@ -34,11 +35,27 @@ func (c *call) find(ctx context.Context) (*record, error) {
 		if rec == nil || rec.free(now) {
 			continue
 		}
-		if best == nil || cmp.Or(cmp.Compare(best.weight(now), rec.weight(now)), cmp.Compare(c.id, id)) > 0 {
+		if best == nil || rec.before(best, now, id < c.id) {
 			best, c.id = rec, id
 		}
 	}
 	return best, nil
+}
+
+// before says whether find prefers rec to other.
+func (rec *record) before(other *record, now time.Time, smaller bool) bool {
+	if rec.boundOtherwise(other) {
+		return rec.window.Before(other.window)
+	}
+	if w, o := rec.weight(now), other.weight(now); w != o {
+		return w < o
+	}
+	return smaller
+}
+
+// boundOtherwise says whether two records of one key are bound to different requests.
+func (rec *record) boundOtherwise(other *record) bool {
+	return rec.fingerprint != "" && other.fingerprint != "" && rec.fingerprint != other.fingerprint
 }
 
 // weight is smaller the more a record tells: an outcome is the answer, a live lease is to be waited for, an unknown
@@ -71,7 +88,7 @@ func (c *call) verifyAlone(ctx context.Context, own *ownership) (met *record, er
 			return nil, c.unavailable(ctx, "read", err)
 		}
 		now := c.r.wallNow()
-		if rec == nil || rec.free(now) || !own.created && !rec.finished() && !rec.live(now) {
+		if rec == nil || rec.free(now) || !own.created && (!rec.finished() && !rec.live(now) || c.givesWay(rec, own)) {
 			continue
 		}
 		c.giveBack(ctx, own)
@@ -79,4 +96,10 @@ func (c *call) verifyAlone(ctx context.Context, own *ownership) (met *record, er
 		return rec, nil
 	}
 	return nil, nil
+}
+
+// givesWay says that rec was created for another request after own's record, to which the key is bound: its look will
+// find that one.
+func (c *call) givesWay(rec *record, own *ownership) bool {
+	return rec.boundOtherwise(&record{fingerprint: c.fingerprint}) && rec.window.UnixMilli() > own.attempt.Fence/1024
 }

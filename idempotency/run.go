@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 )
 
 // run runs the handler of the attempt that owns the record, and records how it ended before anybody is told (I9).
@@ -83,10 +84,15 @@ func (e ending) finish(ctx context.Context, s status, data []byte, encodeErr, ha
 		body, encodeErr = e.r.table.bodyValue(data)
 	}
 	rep, err := e.persist(ctx, e.r.table.finish(e.own, s, body, now, e.req.Retention), allSends)
-	if err != nil && refused(err) && !badRecord(err) && body != nil {
+	switch api, _ := errors.AsType[smithy.APIError](err); {
+	case err == nil || !refused(err) || badRecord(err):
+	case api.ErrorCode() == "ValidationException" && body != nil:
 		// The table will never take it, for its size perhaps. That the work is done can still be recorded.
 		body, encodeErr = nil, err
 		rep, err = e.persist(ctx, e.r.table.finish(e.own, s, nil, now, e.req.Retention), allSends)
+	default:
+		// A right that is missing for a moment, a session that has expired: worth one more try.
+		rep, err = e.persist(ctx, e.r.table.finish(e.own, s, body, now, e.req.Retention), allSends)
 	}
 	switch {
 	case err != nil:
@@ -98,6 +104,9 @@ func (e ending) finish(ctx context.Context, s status, data []byte, encodeErr, ha
 		return e.notRecorded(ctx, errGone, handlerErr)
 	case rep.rec.token == e.own.attempt.Token && rep.rec.finished():
 		// Nobody else records under this token: it is our own write, whose reply was lost (I7).
+		if !rep.rec.noBody {
+			encodeErr = nil
+		}
 		e.tell(ctx, kind, encodeErr)
 		if rep.rec.status != s || body != nil && !bytes.Equal(rep.rec.data, data) {
 			return answer{replayed: rep.rec}, nil // edited by hand since: what is recorded counts (rule 22)

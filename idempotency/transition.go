@@ -15,7 +15,9 @@ const (
 	// Two requests meet here, or a request and a record that was left. The first write creates the record and
 	// wins. A record whose window is over is replaced whole, unless its lease is still alive (I6). The
 	// statuses are listed: an item without one, or with one of a newer release, is never overwritten.
-	acquireCondition = "attribute_not_exists(#pk) OR (#expiry < :expired AND " +
+	// Nor is a record that this very token has created: a copy of the put that comes late must not claim the key
+	// again after it was given back.
+	acquireCondition = "attribute_not_exists(#pk) OR (#attempt <> :mine AND #expiry < :expired AND " +
 		"(#status IN (:completed, :failed, :released, :unknown) OR (#status = :inprogress AND #in_progress_expiration < :now)))"
 
 	// Two requests that found the same released record: the first one's token replaces the token that both have
@@ -148,6 +150,7 @@ func (t *table) acquire(c claim) write {
 			ConditionExpression:      aws.String(t.expr.acquire.condition),
 			ExpressionAttributeNames: t.expr.acquire.names,
 			ExpressionAttributeValues: item{
+				":mine":       textValue(c.token),
 				":expired":    numberValue(expiredBefore(c.now)),
 				":now":        timeValue(c.now),
 				":inprogress": textValue(string(inProgress)),
