@@ -88,5 +88,5 @@ docs:
 	go run ./.ci/snippets
 cover:
 	mkdir -p .cache
-	go test -race -shuffle=on -count=1 -timeout=10m -coverprofile=.cache/cover.out $(PACKAGES)
+	go test -race -shuffle=on -count=1 -timeout=20m -coverprofile=.cache/cover.out $(PACKAGES)
 	@awk -v pkg=$(MODULE)/idempotency -v floor=90 -f .ci/coverage.awk .cache/cover.out

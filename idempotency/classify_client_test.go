@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -122,4 +123,11 @@ func TestClassify_HTTPErrorsOfNoTransport(t *testing.T) {
 	for _, text := range []string{"http2: client connection lost", "net/http: HTTP/1.x transport connection broken", "invalid byte in chunk length", "malformed chunked encoding"} {
 		wantClass(t, errors.New(text), Ambiguous)
 	}
+}
+
+// H15, I5: the SDK's quota for retries ends a call that was tried before, with an error of its own.
+func TestClassify_RetryQuota(t *testing.T) {
+	t.Parallel()
+	throttled := &types.ThrottlingException{}
+	wantClass(t, errors.Join(throttled, fmt.Errorf("failed to get rate limit token, %w", ratelimit.QuotaExceededError{})), Ambiguous)
 }
