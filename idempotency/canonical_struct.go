@@ -60,7 +60,7 @@ func (f *structField) omits(v reflect.Value) bool {
 	if f.hasNoForm {
 		return false // to be refused whether zero or not, so that the first request tells
 	}
-	if v.IsZero() || v.CanFloat() && v.Float() == 0 { // -0 too, which JSON does not tell from 0
+	if v.IsZero() { // -0 too
 		return true
 	}
 	if f.omitEmpty && (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0 {

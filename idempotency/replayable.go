@@ -141,7 +141,7 @@ func (w *typeWalk) checkMap(t reflect.Type, path string, refuse func(string) err
 
 func (w *typeWalk) checkStruct(t reflect.Type, addressable bool, path string) error {
 	if shown := slices.ContainsFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.IsExported() }); !shown && t.NumField() > 0 && path == rootPath {
-		return &FieldError{Field: path, Value: "a " + t.String(), Rule: "has no exported field: nothing of it would be recorded"}
+		return invalid(path, "a "+t.String(), "has no exported field: nothing of it would be recorded")
 	}
 	for f := range t.Fields() {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
