@@ -118,6 +118,7 @@ var paths = []path{
 // Calls per path, and the events that tell of them, each with what its calls consumed.
 func TestCalls_PerPath(t *testing.T) {
 	t.Parallel()
+	localtest.OnlyEmbedded(t, "the bill")
 	for _, p := range paths {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
@@ -174,6 +175,7 @@ func TestCalls_PerPath(t *testing.T) {
 // A failed condition is billed by the size of the item that is there: a replay of 10 KB costs 11 units.
 func TestCalls_Units(t *testing.T) {
 	t.Parallel()
+	localtest.OnlyEmbedded(t, "the bill")
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		w := f.worker(t)

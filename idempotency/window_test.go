@@ -131,7 +131,7 @@ func TestWindow_UnknownIsProtected(t *testing.T) {
 				f.quiet()
 				for range 23 {
 					pass(time.Hour)
-					f.db.Sweep()
+					f.db.Sweep(0)
 					_, err := f.worker(t).do(localtest.Invocation(t, 3*time.Second), request("k"), returns("blind"))
 					wantErr(t, err, idempotency.ErrOutcomeUnknown)
 				}
@@ -159,7 +159,7 @@ func TestWindow_Over(t *testing.T) {
 					kind := idempotency.KindExpired
 					if ttl == "in time" {
 						f.db.EnableTTL(t, f.table, "expiration")
-						if n := f.db.Sweep(); n != 1 {
+						if n := f.db.Sweep(0); n != 1 {
 							t.Errorf("TTL deleted %d items, want 1", n)
 						}
 						kind = idempotency.KindAcquired
@@ -222,7 +222,7 @@ func TestWindow_LiveLease(t *testing.T) {
 				}
 				for range 14 {
 					pass(time.Minute)
-					if len(change) == 0 && f.db.Sweep() != 0 {
+					if len(change) == 0 && f.db.Sweep(0) != 0 {
 						t.Error("TTL deleted a live lease")
 					}
 					_, err := f.worker(t, set, rerun).do(localtest.Invocation(t, time.Second), req, returns("twice"))

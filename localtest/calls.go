@@ -1,6 +1,7 @@
 package localtest
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ type Call struct {
 	// Table is the table's name; several, joined by commas, are in the order of the request, and those of a batch, which
 	// has none, in the order of the names.
 	Table string
+	// Index is the name of the index that a Query or Scan reads, "" for the table itself.
+	Index string
 	// Key is the item's key in a request about one item: the partition key, then, if the table has one, "/" and the
 	// sort key.
 	Key string
@@ -26,7 +29,7 @@ type Call struct {
 	// Applied: the database carried the request out, whatever the caller was told. A refused write is not applied.
 	Applied bool
 	// ReadUnits and WriteUnits are what DynamoDB bills. A write refused by its condition is billed by the size of the
-	// item that is there, at least one unit.
+	// item that is there, at least one unit. They are 0 on a real database, which does not say.
 	ReadUnits, WriteUnits float64
 	// Err is the code of the error that the caller was answered, as "ConditionalCheckFailedException"; the name of the
 	// fault, as "ReplyLost", where the caller got no answer; "" after success. It is the same for a caller that has hung
@@ -38,6 +41,7 @@ func newCall(r *dynamo.Request) *Call {
 	return &Call{
 		Operation: r.Operation,
 		Table:     strings.Join(r.Tables, ","),
+		Index:     r.Index,
 		Key:       r.Key,
 		Condition: r.Condition,
 		Update:    r.Update,
@@ -79,15 +83,19 @@ func (db *DB) log(c *Call) {
 	db.calls = append(db.calls, c)
 }
 
-// apply carries the request out and notes what came of it.
-func (db *DB) apply(r *dynamo.Request, c *Call) dynamo.Reply {
-	reply := db.engine.Apply(r)
+// apply carries the request out and notes what came of it. The error says that there was no answer.
+func (db *DB) apply(ctx context.Context, r request, c *Call) (answer, error) {
+	a, err := db.carryOut(ctx, r)
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	c.Applied = reply.Code == ""
-	c.ReadUnits, c.WriteUnits = reply.ReadUnits, reply.WriteUnits
-	c.Err = reply.Code
-	return reply
+	if err != nil {
+		c.Err = err.Error()
+		return answer{}, err
+	}
+	c.Applied = a.Code == ""
+	c.ReadUnits, c.WriteUnits = a.ReadUnits, a.WriteUnits
+	c.Err = a.Code
+	return a, nil
 }
 
 // told notes what the caller gets where that is not the database's own answer.

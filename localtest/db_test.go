@@ -2,6 +2,7 @@ package localtest_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -80,6 +81,7 @@ func code(err error) string {
 func TestStart_SharesNothing(t *testing.T) {
 	t.Parallel()
 	a, b := newFixture(t), newFixture(t)
+	localtest.OnlyEmbedded(t, "a database of one's own")
 	if err := a.create(t.Context(), "k"); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +96,7 @@ func TestStart_SharesNothing(t *testing.T) {
 func TestCreateTable_NamesItsTables(t *testing.T) {
 	t.Parallel()
 	db := localtest.Start(t)
+	localtest.OnlyEmbedded(t, "a database of one's own")
 	in := recordTable()
 	first, second := db.CreateTable(t, in), db.CreateTable(t, in)
 	if first != "records-1" || second != "records-2" || aws.ToString(in.TableName) != "records" {
@@ -131,7 +134,7 @@ func TestClient_TypedErrors(t *testing.T) {
 		textOf(t, cancelled.CancellationReasons[0].Item, "v") != "new" || cancelled.ErrorMessage() == "" {
 		t.Errorf("cancelled: %v", err)
 	}
-	in = &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String("token"), TransactItems: []types.TransactWriteItem{{Put: &types.Put{TableName: &f.table, Item: attributes{"id": text("x")}}}}}
+	in = &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()), TransactItems: []types.TransactWriteItem{{Put: &types.Put{TableName: &f.table, Item: attributes{"id": text("x")}}}}}
 	if _, err := f.client.TransactWriteItems(ctx, in); err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +156,7 @@ func TestClient_TypedErrors(t *testing.T) {
 func TestCalls_Bill(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	localtest.OnlyEmbedded(t, "the bill")
 	ctx := t.Context()
 	if err := f.create(ctx, "k"); err != nil {
 		t.Fatal(err)
@@ -171,11 +175,11 @@ func TestCalls_Bill(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := fmt.Sprintf("%+v", f.Calls(""))
-	want := "[{Operation:PutItem Table:records-1 Key:k Condition:attribute_not_exists(id) Update: Actions:[dynamodb:PutItem] Applied:true ReadUnits:0 WriteUnits:1 Err:}" +
-		" {Operation:PutItem Table:records-1 Key:k Condition:attribute_not_exists(id) Update: Actions:[dynamodb:PutItem] Applied:false ReadUnits:0 WriteUnits:1 Err:ConditionalCheckFailedException}" +
-		" {Operation:GetItem Table:records-1 Key:k Condition: Update: Actions:[dynamodb:GetItem] Applied:true ReadUnits:1 WriteUnits:0 Err:}" +
-		" {Operation:UpdateItem Table:records-1 Key:k Condition: Update:REMOVE v Actions:[dynamodb:UpdateItem] Applied:true ReadUnits:0 WriteUnits:1 Err:}" +
-		" {Operation:TransactWriteItems Table:records-1 Key: Condition: Update: Actions:[dynamodb:PutItem dynamodb:ConditionCheckItem] Applied:true ReadUnits:0 WriteUnits:4 Err:}]"
+	want := "[{Operation:PutItem Table:records-1 Index: Key:k Condition:attribute_not_exists(id) Update: Actions:[dynamodb:PutItem] Applied:true ReadUnits:0 WriteUnits:1 Err:}" +
+		" {Operation:PutItem Table:records-1 Index: Key:k Condition:attribute_not_exists(id) Update: Actions:[dynamodb:PutItem] Applied:false ReadUnits:0 WriteUnits:1 Err:ConditionalCheckFailedException}" +
+		" {Operation:GetItem Table:records-1 Index: Key:k Condition: Update: Actions:[dynamodb:GetItem] Applied:true ReadUnits:1 WriteUnits:0 Err:}" +
+		" {Operation:UpdateItem Table:records-1 Index: Key:k Condition: Update:REMOVE v Actions:[dynamodb:UpdateItem] Applied:true ReadUnits:0 WriteUnits:1 Err:}" +
+		" {Operation:TransactWriteItems Table:records-1 Index: Key: Condition: Update: Actions:[dynamodb:PutItem dynamodb:ConditionCheckItem] Applied:true ReadUnits:0 WriteUnits:4 Err:}]"
 	if got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
@@ -219,14 +223,17 @@ func TestSweep_ByTheDatabasesClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
-	if n := f.Sweep(); n != 0 || !f.exists("k") {
+	if n := f.Sweep(0); n != 0 || !f.exists("k") {
 		t.Errorf("swept %d in the last second", n)
 	}
 	now = now.Add(time.Second)
 	if !f.exists("k") {
 		t.Error("gone before the sweep")
 	}
-	if n := f.Sweep(); n != 1 || f.exists("k") {
+	if n := f.Sweep(time.Second); n != 0 || !f.exists("k") {
+		t.Errorf("swept %d within the lateness", n)
+	}
+	if n := f.Sweep(0); n != 1 || f.exists("k") {
 		t.Errorf("swept %d after the last second", n)
 	}
 }

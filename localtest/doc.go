@@ -13,13 +13,13 @@
 //
 // It implements CreateTable, DescribeTable, ListTables, DeleteTable, UpdateTimeToLive, DescribeTimeToLive, PutItem,
 // GetItem, UpdateItem, DeleteItem, Query, Scan, BatchGetItem, BatchWriteItem, TransactGetItems and
-// TransactWriteItems, with the whole expression language, and rejects what DynamoDB rejects: reserved words,
-// unused placeholders, overlapping paths, empty keys, items over 400 KB and so on. Every other operation is
-// answered with UnknownOperationException, and a parameter that is not implemented (secondary indexes, streams, the
-// parameters that expressions replaced) with ValidationException. Nothing is ignored silently.
+// TransactWriteItems, with secondary indexes and the whole expression language, and rejects what DynamoDB rejects:
+// reserved words, unused placeholders, overlapping paths, empty keys, items over 400 KB and so on. Every other operation is
+// answered with UnknownOperationException, and a parameter that is not implemented (streams, index keys of several
+// attributes, the parameters that expressions replaced) with ValidationException. Nothing is ignored silently.
 //
-// Reads are always consistent, tables are ACTIVE at once, and throughput has no limit: what a real table does
-// besides is a fault to inject.
+// Reads are always consistent, an index never lags behind its table, tables are ACTIVE at once, and throughput has no
+// limit: what a real table does besides is a fault to inject.
 //
 // # Faults
 //
@@ -38,4 +38,32 @@
 //
 // [DB.SetClock] sets the database's clock, apart from the caller's. Items expire when [DB.Sweep] is called, and not
 // before: DynamoDB takes up to days.
+//
+// # A function
+//
+// [StartFunction] runs a bootstrap, or the test binary itself, in real processes behind a Runtime API, with deadlines
+// and time-outs. [Function.Invoke] sends an event; [Function.Deliver] sends it again as Lambda's asynchronous retries
+// do. [Function.Listen] puts API Gateway, a function URL or a load balancer in front of it, for curl and HTTP clients.
+// [Function.KillAt] ends the processes at a named point, or at the nth call to the table ([Function.Reach]);
+// [Function.Freeze] and [Function.Thaw] stop them and let them go on; [Now] is a clock that is off by as much as the
+// test says.
+//
+// # The same tests on a real DynamoDB
+//
+// One of three environment variables makes [Start] hand out another database instead, without a change to the tests:
+//
+//	LOCALTEST_DYNAMODB=http://127.0.0.1:8000           attach to whatever serves there; also HTTPS, also AWS
+//	DYNAMODB_LOCAL_DIR=/opt/dynamodb-local             start the DynamoDBLocal.jar in that folder; needs Java
+//	DYNAMODB_LOCAL_IMAGE=amazon/dynamodb-local:3.3.1   start that container; needs Docker
+//
+// What is asked for and missing fails the tests, and says what is missing. Requests are signed with AWS_ACCESS_KEY_ID,
+// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN (made up if unset; for a profile: aws configure export-credentials) for
+// AWS_REGION, and AWS_CA_BUNDLE names certificates to trust besides the system's. What is started takes a free port,
+// serves one test binary, and ends with it, however that ends; it needs a POSIX shell. DynamoDB Local binds its port on
+// every interface.
+//
+// Tables get names of their own and are deleted at the end of the test. [DB.Client], [DB.Listen], faults, [DB.SetClock],
+// [DB.Sweep] and testing/synctest work as on the embedded database; a call over the network takes no virtual time.
+// What a real database cannot do: units in [DB.Calls], the fault [Unprocessed], a ClientRequestToken that lives by the
+// database's clock. Tests that need it call [OnlyEmbedded] and are skipped by name there.
 package localtest

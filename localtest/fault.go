@@ -27,10 +27,13 @@ const (
 	// HangApplied applies the request and answers nothing until the caller's context ends.
 	HangApplied
 	// Throttled answers ThrottlingException, or ProvisionedThroughputExceededException where the table is not billed
-	// by request.
+	// by request; TransactionCanceledException with such a reason for the first action to a transaction. [Fault.Reason]
+	// is the throttling reason.
 	Throttled
 	// ServerError answers InternalServerError, HTTP status 500, without applying the request.
 	ServerError
+	// Unavailable answers ServiceUnavailable, HTTP status 503, without applying the request.
+	Unavailable
 	// ServerErrorApplied applies the request, then answers InternalServerError.
 	ServerErrorApplied
 	// AccessDenied answers AccessDeniedException.
@@ -50,7 +53,7 @@ const (
 
 var faultNames = [...]string{
 	"", "RequestLost", "ReplyLost", "AppliedLate", "TruncatedReply", "Hang", "HangApplied", "Throttled", "ServerError",
-	"ServerErrorApplied", "AccessDenied", "Conflict", "ReplicatedConflict", "TransactionInProgress", "Unprocessed",
+	"Unavailable", "ServerErrorApplied", "AccessDenied", "Conflict", "ReplicatedConflict", "TransactionInProgress", "Unprocessed",
 }
 
 // String is the constant's name.
@@ -94,6 +97,10 @@ type Fault struct {
 	// before the request is applied, and a caller that is gone by then is logged as a Hang; otherwise after it. For
 	// AppliedLate it is how late the request arrives; 0: at [DB.Flush].
 	Delay time.Duration
+	// Reason is what [Throttled] gives as the reason for the first table of the request, one of those that
+	// ThrottlingReason in the API reference has, as "TableWriteKeyRangeThroughputExceeded". Default: the one for the
+	// limit of the table's billing mode.
+	Reason string
 	// Before runs when the call has arrived, before it is applied. It may use the database, or end the process.
 	Before func()
 	// After runs when the call has been applied, before it is answered; not if it is not applied.
@@ -107,13 +114,16 @@ type armed struct {
 }
 
 // Inject arms a fault. Of several that fit a call, the first one injected hits; the others count the call as seen.
-// It panics if Kind or Operation is none that there is: such a fault would strike nothing, and the test pass.
+// It skips the test if a real database cannot do it, and panics if Kind or Operation is none that there is: such a fault would strike nothing, and the test pass.
 func (db *DB) Inject(f Fault) {
 	if !f.Kind.known() {
 		panic(fmt.Sprintf("localtest: inject a fault: Kind is %v, must be one of the package's constants", f.Kind))
 	}
 	if f.Operation != "" && !dynamo.Implements(f.Operation) {
 		panic(fmt.Sprintf("localtest: inject a fault: Operation is %q, must be one that the database implements", f.Operation))
+	}
+	if f.Kind == Unprocessed {
+		OnlyEmbedded(db.tb, "the fault Unprocessed")
 	}
 	f.Nth = max(1, f.Nth)
 	if f.Times == 0 {

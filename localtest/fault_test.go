@@ -54,6 +54,7 @@ func TestFaults(t *testing.T) {
 		{localtest.TruncatedReply, true, "", "-", "+TruncatedReply"},
 		{localtest.Throttled, false, "ThrottlingException", "", "-ThrottlingException +"},
 		{localtest.ServerError, false, "InternalServerError", "", "-InternalServerError +"},
+		{localtest.Unavailable, false, "ServiceUnavailable", "", "-ServiceUnavailable +"},
 		{localtest.ServerErrorApplied, true, "InternalServerError", refused, "+InternalServerError -" + refused},
 		{localtest.AccessDenied, false, "AccessDeniedException", "AccessDeniedException", "-AccessDeniedException"},
 		{localtest.Conflict, false, "TransactionConflictException", "TransactionConflictException", "-TransactionConflictException"},
@@ -115,7 +116,7 @@ func TestFault_ChoosesItsCalls(t *testing.T) {
 		"everything":        {[]localtest.Fault{{Times: -1}}, "xxxxxx"},
 		"another one's":     {[]localtest.Fault{{Operation: "GetItem"}}, "......"},
 		"another table":     {[]localtest.Fault{{Table: "other"}}, "......"},
-		"this table":        {[]localtest.Fault{{Table: "records-1"}}, "x....."},
+		"this table":        {[]localtest.Fault{{Table: "this"}}, "x....."},
 		"third":             {[]localtest.Fault{{Nth: 3}}, "..x..."},
 		"third and on":      {[]localtest.Fault{{Nth: 3, Times: 2}}, "..xx.."},
 		"from the third":    {[]localtest.Fault{{Nth: 3, Times: -1}}, "..xxxx"},
@@ -130,6 +131,9 @@ func TestFault_ChoosesItsCalls(t *testing.T) {
 			f := newFixture(t)
 			f.client = f.Client(once)
 			for _, fault := range c.faults {
+				if fault.Table == "this" {
+					fault.Table = f.table
+				}
 				f.Inject(lost(fault))
 			}
 			got := ""
@@ -152,7 +156,7 @@ func TestInject_Refuses(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]localtest.Fault{
 		"Kind is FaultKind(-1)":       {Kind: -1},
-		"Kind is FaultKind(15)":       {Kind: localtest.Unprocessed + 1},
+		"Kind is FaultKind(16)":       {Kind: localtest.Unprocessed + 1},
 		`Operation is "Putitem"`:      {Operation: "Putitem", Kind: localtest.ReplyLost},
 		`Operation is "CreateBackup"`: {Operation: "CreateBackup"},
 	} {
@@ -180,18 +184,73 @@ func TestFault_Cleared(t *testing.T) {
 	}
 }
 
-// A throttled table that is not billed by request answers with another exception.
-func TestFault_ThrottledProvisioned(t *testing.T) {
+// What is throttled, and why: by the table's billing mode, or as the fault says.
+func TestFault_ThrottlingReasons(t *testing.T) {
+	t.Parallel()
+	provisioned := recordTable()
+	provisioned.BillingMode = types.BillingModeProvisioned
+	provisioned.ProvisionedThroughput = &types.ProvisionedThroughput{ReadCapacityUnits: aws.Int64(1), WriteCapacityUnits: aws.Int64(1)}
+	put := func(f fixture) error { return f.create(t.Context(), "k") }
+	get := func(f fixture) error {
+		_, err := f.client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &f.table, Key: attributes{"id": text("k")}})
+		return err
+	}
+	indexed := recordTable()
+	indexed.AttributeDefinitions = append(indexed.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String("v"), AttributeType: types.ScalarAttributeTypeS})
+	indexed.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+		IndexName:  aws.String("by-v"),
+		KeySchema:  []types.KeySchemaElement{{AttributeName: aws.String("v"), KeyType: types.KeyTypeHash}},
+		Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+	}}
+	scan := func(f fixture) error {
+		_, err := f.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.table, IndexName: aws.String("by-v")})
+		return err
+	}
+	for _, c := range []struct {
+		name               string
+		table              *dynamodb.CreateTableInput
+		call               func(fixture) error
+		reason, code, want string
+	}{
+		{"read of an index", indexed, scan, "", "ThrottlingException", "IndexReadMaxOnDemandThroughputExceeded"},
+		{"write on demand", recordTable(), put, "", "ThrottlingException", "TableWriteMaxOnDemandThroughputExceeded"},
+		{"read on demand", recordTable(), get, "", "ThrottlingException", "TableReadMaxOnDemandThroughputExceeded"},
+		{"write provisioned", provisioned, put, "", "ProvisionedThroughputExceededException", "TableWriteProvisionedThroughputExceeded"},
+		{"a hot key", recordTable(), put, "TableWriteKeyRangeThroughputExceeded", "ThrottlingException", "TableWriteKeyRangeThroughputExceeded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.table, f.client = f.CreateTable(t, c.table), f.Client(once)
+			f.Inject(localtest.Fault{Kind: localtest.Throttled, Reason: c.reason})
+			err := c.call(f)
+			var reasons []types.ThrottlingReason
+			if e, ok := errors.AsType[*types.ThrottlingException](err); ok {
+				reasons = e.ThrottlingReasons
+			} else if e, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); ok {
+				reasons = e.ThrottlingReasons
+			}
+			if code(err) != c.code || len(reasons) != 1 || aws.ToString(reasons[0].Reason) != c.want || !strings.Contains(aws.ToString(reasons[0].Resource), ":table/"+f.table) {
+				t.Errorf("got %v with %+v, want %s with %s", err, reasons, c.code, c.want)
+			}
+		})
+	}
+}
+
+// A transaction is cancelled by what its first action meets.
+func TestFault_ThrottledTransaction(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	in := recordTable()
-	in.BillingMode = types.BillingModeProvisioned
-	in.ProvisionedThroughput = &types.ProvisionedThroughput{ReadCapacityUnits: aws.Int64(1), WriteCapacityUnits: aws.Int64(1)}
-	f.table, f.client = f.CreateTable(t, in), f.Client(once)
 	f.Inject(localtest.Fault{Kind: localtest.Throttled})
-	err := f.create(t.Context(), "k")
-	if _, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); !ok {
-		t.Errorf("%v", err)
+	_, err := f.client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{Put: &types.Put{TableName: &f.table, Item: attributes{"id": text("a")}}}, {Put: &types.Put{TableName: &f.table, Item: attributes{"id": text("b")}}},
+	}})
+	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok || len(cancelled.CancellationReasons) != 2 || aws.ToString(cancelled.CancellationReasons[0].Code) != "ThrottlingError" || aws.ToString(cancelled.CancellationReasons[1].Code) != "None" {
+		t.Errorf("got %v, want ThrottlingError, None", err)
+	}
+	if f.exists("a") || f.exists("b") {
+		t.Error("a throttled transaction was applied")
 	}
 }
 
@@ -291,7 +350,22 @@ func TestFault_AppliedLate(t *testing.T) {
 		t.Errorf("%d requests arrived again", n)
 	}
 	calls := f.Calls("PutItem")
-	if len(calls) != 2 || calls[0].Applied || calls[0].WriteUnits != 1 || !calls[1].Applied {
+	if len(calls) != 2 || calls[0].Applied || calls[0].Err != "AppliedLate" || !calls[1].Applied {
+		t.Errorf("calls %+v", calls)
+	}
+}
+
+// A write that arrives late is billed as any other.
+func TestCalls_BillOfALateWrite(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	localtest.OnlyEmbedded(t, "the bill")
+	f.Inject(localtest.Fault{Operation: "PutItem", Kind: localtest.AppliedLate})
+	if err := f.create(t.Context(), "k"); err != nil { // by the SDK's second try
+		t.Fatal(err)
+	}
+	f.Flush()
+	if calls := f.Calls("PutItem"); calls[0].Applied || calls[0].WriteUnits != 1 {
 		t.Errorf("calls %+v", calls)
 	}
 }
@@ -401,7 +475,8 @@ func TestListen_Survives(t *testing.T) {
 		body           []byte
 		want           int
 	}{
-		{http.MethodGet, "", nil, http.StatusMethodNotAllowed},
+		{http.MethodGet, "", nil, http.StatusOK}, // a health check
+		{http.MethodPut, "", nil, http.StatusMethodNotAllowed},
 		{http.MethodPost, "", nil, http.StatusBadRequest},
 		{http.MethodPost, "DynamoDB_20120810.", nil, http.StatusBadRequest},
 		{http.MethodPost, "DynamoDB_20120810.Nonsense", []byte("{}"), http.StatusBadRequest},

@@ -1,22 +1,21 @@
 package localtest
 
 import (
+	"context"
 	"slices"
 	"time"
-
-	"github.com/oncekey/oncekey/localtest/internal/dynamo"
 )
 
 // lateWrite is a request that is still on its way. It arrives before the first request that is applied after its
 // time: nobody could see it sooner, and no goroutine has to wait for it.
 type lateWrite struct {
 	due     time.Time // zero: only Flush brings it in
-	request *dynamo.Request
+	request request
 	call    *Call
 }
 
 // postpone sends the request on its way.
-func (db *DB) postpone(delay time.Duration, r *dynamo.Request, c *Call) {
+func (db *DB) postpone(delay time.Duration, r request, c *Call) {
 	w := lateWrite{request: r, call: c}
 	if delay > 0 {
 		w.due = db.now().Add(delay)
@@ -77,8 +76,11 @@ func (db *DB) takeLate(chosen func(lateWrite) bool) []lateWrite {
 
 func (db *DB) arrive(writes []lateWrite) int {
 	for _, w := range writes {
-		db.apply(w.request, w.call)
-		db.told(w.call, AppliedLate.String()) // what became of it, the caller does not hear
+		// What became of it, the caller does not hear.
+		if _, err := db.apply(context.Background(), w.request, w.call); err != nil {
+			db.tb.Errorf("localtest: a late request of %s: %v", w.call.Operation, err)
+		}
+		db.told(w.call, AppliedLate.String())
 	}
 	return len(writes)
 }

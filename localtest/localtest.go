@@ -2,6 +2,8 @@ package localtest
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/oncekey/oncekey/localtest/internal/dynamo"
+	"github.com/oncekey/oncekey/localtest/internal/remote"
 )
 
 // TB is the part of testing.TB that this package calls: a *testing.T, *testing.B or *testing.F serves, and so does
@@ -26,9 +29,12 @@ type TB interface {
 	Name() string
 }
 
-// DB is a DynamoDB in this process. Its methods may be called from several goroutines at once.
+// DB is a DynamoDB: one in this process, or a real one that the environment asks for. Its methods may be called from
+// several goroutines at once.
 type DB struct {
-	engine *dynamo.Engine
+	tb     TB
+	engine *dynamo.Engine // the database; where a real one is, what is known of its tables
+	real   *remote.Remote // nil: there is none but the engine
 	clock  atomic.Pointer[func() time.Time]
 
 	arriving sync.Mutex // held while late requests arrive; taken before mu
@@ -40,10 +46,12 @@ type DB struct {
 	late   []lateWrite
 }
 
-// Start gives a fresh, empty database that shares nothing with any other.
+// Start gives a fresh, empty database that shares nothing with any other; or access to the real one that the
+// environment asks for (see the package comment), which the tests of a process share. It fails the test if that one
+// is missing or does not answer.
 func Start(tb TB) *DB {
 	tb.Helper()
-	db := &DB{}
+	db := &DB{tb: tb, real: realDB(tb)}
 	db.SetClock(time.Now)
 	db.engine = dynamo.New(db.now)
 	return db
@@ -75,45 +83,61 @@ func newClient(serve exchange, optFns ...func(*dynamodb.Options)) *dynamodb.Clie
 
 // setup is a client whose calls meet no fault and appear in no log.
 func (db *DB) setup() *dynamodb.Client {
+	return newClient(func(ctx context.Context, operation string, body []byte) (answer, error) {
+		return db.carryOut(ctx, db.parse(operation, body))
+	})
+}
+
+// described is a client of what is known of the tables.
+func (db *DB) described() *dynamodb.Client {
 	return newClient(func(_ context.Context, operation string, body []byte) (answer, error) {
 		return answer{Reply: db.engine.Apply(db.engine.Parse(operation, body))}, nil
 	})
 }
 
-// CreateTable makes a table of the given shape and returns its name: in.TableName and a number that makes it unique
-// in this database. The call meets no fault and is not logged.
+// CreateTable makes a table of the given shape and returns its name: in.TableName and what makes it unique. The table
+// is ACTIVE, and is deleted at the end of the test. The calls meet no fault and are not logged.
 func (db *DB) CreateTable(tb TB, in *dynamodb.CreateTableInput) string {
 	tb.Helper()
 	db.mu.Lock()
 	db.tables++
 	name := fmt.Sprintf("%s-%d", strings.TrimSuffix(aws.ToString(in.TableName), "-"), db.tables)
 	db.mu.Unlock()
+	if db.real != nil { // others have tables there
+		name += "-" + strings.ToLower(rand.Text())
+	}
 	unique := *in
 	unique.TableName = &name
 	if _, err := db.setup().CreateTable(context.Background(), &unique); err != nil {
 		tb.Fatalf("localtest: create table %s: %v", name, err)
 	}
+	if db.real != nil {
+		tb.Cleanup(func() { db.deleteTable(tb, name) })
+		if err := db.real.Wait(name); err != nil {
+			tb.Fatalf("localtest: create table %s: %v", name, err)
+		}
+	}
 	return name
 }
 
+func (db *DB) deleteTable(tb TB, name string) {
+	_, err := db.setup().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
+	if _, gone := errors.AsType[*types.ResourceNotFoundException](err); err != nil && !gone {
+		tb.Errorf("localtest: delete table %s: %v", name, err)
+	}
+}
+
 // EnableTTL makes attribute the table's time to live, as UpdateTimeToLive does: items whose attribute is a number of
-// seconds that has passed go at the next [DB.Sweep]. The call meets no fault and is not logged.
+// seconds that has passed go at the next [DB.Sweep], and not before. The call meets no fault and is not logged; on a
+// real database none is made, since nothing but Sweep shall delete.
 func (db *DB) EnableTTL(tb TB, table, attribute string) {
 	tb.Helper()
 	enabled := true
-	_, err := db.setup().UpdateTimeToLive(context.Background(), &dynamodb.UpdateTimeToLiveInput{
+	_, err := db.described().UpdateTimeToLive(context.Background(), &dynamodb.UpdateTimeToLiveInput{
 		TableName:               &table,
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &attribute, Enabled: &enabled},
 	})
 	if err != nil {
 		tb.Fatalf("localtest: enable time to live of table %s: %v", table, err)
 	}
-}
-
-// Sweep deletes the items whose time to live has passed by the database's clock, in every table that has it on, and
-// returns how many these were. DynamoDB itself takes up to days for it and serves the items meanwhile, as this
-// database does until Sweep is called.
-func (db *DB) Sweep() int {
-	db.applyDue()
-	return db.engine.Sweep()
 }

@@ -3,6 +3,8 @@ package localtest
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/oncekey/oncekey/localtest/internal/dynamo"
@@ -11,27 +13,38 @@ import (
 // answer is what goes back to the caller.
 type answer struct {
 	dynamo.Reply
+	header http.Header // of a real database; nil: the embedded one's
 	// truncated: only half of the body arrives.
 	truncated bool
+}
+
+// head is what goes over the wire before the body.
+func (a answer) head() http.Header {
+	if a.header == nil {
+		return a.Header()
+	}
+	h := a.header.Clone()
+	h.Set("Content-Length", strconv.Itoa(len(a.Body)))
+	return h
 }
 
 // errCut says that the caller gets no answer: the connection breaks.
 var errCut = errors.New("connection cut by an injected fault")
 
-// exchange serves one request. Its error is errCut or that of the caller's context.
+// exchange serves one request. Its error is errCut, that of the caller's context, or that of the real network.
 type exchange func(ctx context.Context, operation string, body []byte) (answer, error)
 
 // serve is the one way in, for both transports: it logs the call, lets faults strike and carries the request out.
 func (db *DB) serve(ctx context.Context, operation string, body []byte) (answer, error) {
-	r := db.engine.Parse(operation, body)
-	c := newCall(r)
+	r := db.parse(operation, body)
+	c := newCall(r.Request)
 	before := c.copied()
 	db.log(c)
 	return db.suffer(ctx, db.strike(before), r, c)
 }
 
 // suffer serves the request under the fault; that of no fault does nothing.
-func (db *DB) suffer(ctx context.Context, f Fault, r *dynamo.Request, c *Call) (answer, error) {
+func (db *DB) suffer(ctx context.Context, f Fault, r request, c *Call) (answer, error) {
 	if f.Before != nil {
 		f.Before()
 	}
@@ -52,7 +65,10 @@ func (db *DB) suffer(ctx context.Context, f Fault, r *dynamo.Request, c *Call) (
 	var a answer
 	if f.Kind.applies() {
 		db.applyDue() // not sooner: the call may have waited
-		a.Reply = db.apply(r, c)
+		var err error
+		if a, err = db.apply(ctx, r, c); err != nil {
+			return answer{}, err
+		}
 		if f.After != nil {
 			f.After()
 		}
@@ -61,9 +77,9 @@ func (db *DB) suffer(ctx context.Context, f Fault, r *dynamo.Request, c *Call) (
 }
 
 // end tells the caller what the fault lets it know; a is the database's answer.
-func (db *DB) end(ctx context.Context, f Fault, r *dynamo.Request, c *Call, a answer) (answer, error) {
-	if refusal, ok := db.refusal(f.Kind, r); ok {
-		a.Reply = refusal
+func (db *DB) end(ctx context.Context, f Fault, r request, c *Call, a answer) (answer, error) {
+	if refusal, ok := db.refusal(f, r.Request); ok {
+		a = answer{Reply: refusal}
 		db.told(c, refusal.Code)
 	}
 	if f.Kind.silent() || f.Kind == TruncatedReply {
@@ -84,19 +100,20 @@ func (db *DB) end(ctx context.Context, f Fault, r *dynamo.Request, c *Call, a an
 }
 
 // refusal is the answer that the fault puts in the place of the database's.
-func (db *DB) refusal(k FaultKind, r *dynamo.Request) (reply dynamo.Reply, ok bool) {
-	if k == 0 { // the common case
+func (db *DB) refusal(f Fault, r *dynamo.Request) (reply dynamo.Reply, ok bool) {
+	if f.Kind == 0 { // the common case
 		return dynamo.Reply{}, false
 	}
 	refuse := map[FaultKind]func() dynamo.Reply{
-		Throttled:             func() dynamo.Reply { return db.engine.Throttled(r) },
+		Throttled:             func() dynamo.Reply { return db.engine.Throttled(r, f.Reason) },
 		ServerError:           dynamo.InternalError,
+		Unavailable:           dynamo.Unavailable,
 		ServerErrorApplied:    dynamo.InternalError,
 		AccessDenied:          func() dynamo.Reply { return dynamo.AccessDenied(r) },
 		Conflict:              func() dynamo.Reply { return dynamo.Conflict(r) },
 		ReplicatedConflict:    dynamo.ReplicatedConflict,
 		TransactionInProgress: dynamo.InProgress,
-	}[k]
+	}[f.Kind]
 	if refuse == nil {
 		return dynamo.Reply{}, false
 	}

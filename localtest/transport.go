@@ -33,7 +33,7 @@ func (t inMemory) Do(r *http.Request) (*http.Response, error) {
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
 		ProtoMinor:    1,
-		Header:        a.Header(),
+		Header:        a.head(),
 		ContentLength: int64(len(a.Body)),
 		Request:       r,
 	}
@@ -144,7 +144,7 @@ func (db *DB) Handler() http.Handler {
 			reset(w)
 			return
 		}
-		maps.Copy(w.Header(), a.Header())
+		maps.Copy(w.Header(), a.head())
 		w.WriteHeader(a.Status)
 		if a.truncated {
 			_, _ = w.Write(a.Body[:len(a.Body)/2])

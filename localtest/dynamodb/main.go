@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -17,12 +18,16 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/oncekey/oncekey/localtest"
+	"github.com/oncekey/oncekey/localtest/internal/dynamo"
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8000", "address to listen on; port 0 takes a free one")
+	addr := flag.String("addr", "127.0.0.1:8000", "host and port to listen on; port 0 takes a free one")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "dynamodb: unknown argument %q: the address is given as -addr %[1]s\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := serve(ctx, *addr); err != nil {
@@ -32,6 +37,10 @@ func main() {
 }
 
 func serve(ctx context.Context, addr string) error {
+	if host, port, err := net.SplitHostPort(addr); err != nil || host == "" {
+		// Without a host it would be every interface.
+		return fmt.Errorf("-addr is %q, must be a host and a port, as in 127.0.0.1:%s", addr, cmp.Or(port, "8000"))
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("address %s is taken by another process: choose another one with -addr", addr)
@@ -39,29 +48,11 @@ func serve(ctx context.Context, addr string) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	db := localtest.Start(program{})
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		db.ResetCalls() // nobody reads the log of this database
-		db.Handler().ServeHTTP(w, r)
-	})
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: dynamo.New(time.Now), ReadHeaderTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	fmt.Println("DynamoDB in memory at http://" + l.Addr().String())
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
-}
-
-// program stands in for a test.
-type program struct{}
-
-func (program) Helper()               {}
-func (program) Cleanup(func())        {}
-func (program) Errorf(string, ...any) {}
-func (program) Logf(string, ...any)   {}
-func (program) Name() string          { return "dynamodb" }
-func (program) Fatalf(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "dynamodb: "+format+"\n", args...)
-	os.Exit(1)
 }

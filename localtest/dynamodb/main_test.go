@@ -28,3 +28,12 @@ func TestServe_EndsWithItsContext(t *testing.T) {
 		t.Errorf("serve: %v", err)
 	}
 }
+
+func TestServe_NeedsAHost(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"", ":8000", "127.0.0.1", "8000"} {
+		if err := serve(t.Context(), addr); err == nil || !strings.Contains(err.Error(), "must be a host and a port") {
+			t.Errorf("-addr %q: %v", addr, err)
+		}
+	}
+}

@@ -36,16 +36,30 @@ type Request struct {
 	// Tables are the names of the tables it is about, in order of their mention, those of a batch in order of the
 	// names; each once.
 	Tables []string
+	// Index is the secondary index that is read, "" if it is the table.
+	Index string
 	// Key is the item's key, in a request about one item: the partition key, then, if any, "/" and the sort key.
 	Key string
 	// Condition and Update are the expressions of a request about one item.
 	Condition, Update string
-	// Actions are the IAM actions that the request needs.
+	// Actions are the IAM actions that the request needs, on [Request.Resource].
 	Actions []string
 
 	key attrs // the item or key that Key is cut out of
 	op  operation
 	err error
+}
+
+// Resource is the ARN of the first table, or of the index, that the request is about; "*" if it is about none.
+func (r *Request) Resource() string {
+	switch {
+	case len(r.Tables) == 0:
+		return "*"
+	case r.Index != "":
+		return indexARN(r.Tables[0], r.Index)
+	default:
+		return tableARN(r.Tables[0])
+	}
 }
 
 // Reply is the answer to a request and what it cost.
@@ -55,6 +69,8 @@ type Reply struct {
 	// Code is the error's code, "" of a success.
 	Code                  string
 	ReadUnits, WriteUnits float64
+
+	text bool // Body is no JSON
 }
 
 // operation is a decoded request.

@@ -20,6 +20,13 @@ type apiError struct {
 	message   string
 	item      attrs    // of a failed condition with ALL_OLD
 	reasons   []reason // of a cancelled transaction
+	throttled []throttlingReason
+}
+
+// throttlingReason names the limit that a request was over, and of what.
+type throttlingReason struct {
+	Reason   string `json:"reason"`
+	Resource string `json:"resource"`
 }
 
 func (e *apiError) Error() string { return e.code + ": " + e.message }
@@ -32,9 +39,17 @@ func (e *apiError) body() []byte {
 		Lower   string   `json:"message,omitempty"`
 		Item    attrs    `json:",omitempty"`
 		Reasons []reason `json:"CancellationReasons,omitempty"`
+
+		UpperThrottled []throttlingReason `json:"ThrottlingReasons,omitempty"`
+		LowerThrottled []throttlingReason `json:"throttlingReasons,omitempty"`
 	}
 	w := wire{Type: e.namespace + e.code, Item: e.item, Reasons: e.reasons}
-	// The service's model spells this member differently from error to error.
+	// The service's model spells these members differently from error to error.
+	if e.code == "ThrottlingException" {
+		w.LowerThrottled = e.throttled
+	} else {
+		w.UpperThrottled = e.throttled
+	}
 	switch e.code {
 	case "TransactionCanceledException", "IdempotentParameterMismatchException", "TransactionInProgressException", "AccessDeniedException", "SerializationException":
 		w.Upper = e.message

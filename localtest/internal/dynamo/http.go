@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,8 +16,11 @@ const (
 )
 
 // ReadRequest takes operation and body out of an HTTP request. If that is not possible, refusal is the answer.
-// The signature is not looked at.
+// The signature is not looked at. A GET of "/" is a health check, which the service answers as well.
 func ReadRequest(r *http.Request) (operation string, body []byte, refusal *Reply) {
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.Path == "/" {
+		return "", nil, &Reply{Status: http.StatusOK, Body: []byte("healthy: dynamodb.us-east-1.amazonaws.com "), text: true}
+	}
 	if r.Method != http.MethodPost {
 		return "", nil, refuse(http.StatusMethodNotAllowed, "UnknownOperationException", "Only POST requests are served")
 	}
@@ -45,10 +49,28 @@ func refuse(status int, code, message string) *Reply {
 
 // Header is what goes over the wire before the body.
 func (r Reply) Header() http.Header {
+	contentType := "application/x-amz-json-1.0"
+	if r.text {
+		contentType = "text/plain"
+	}
 	return http.Header{
-		"Content-Type":     {"application/x-amz-json-1.0"},
+		"Content-Type":     {contentType},
 		"Content-Length":   {strconv.Itoa(len(r.Body))},
 		"X-Amzn-Requestid": {rand.Text()},
 		"X-Amz-Crc32":      {strconv.FormatUint(uint64(crc32.ChecksumIEEE(r.Body)), 10)},
 	}
+}
+
+// ServeHTTP answers a request with nothing in between.
+func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	operation, body, refusal := ReadRequest(r)
+	var reply Reply
+	if refusal != nil {
+		reply = *refusal
+	} else {
+		reply = e.Apply(e.Parse(operation, body))
+	}
+	maps.Copy(w.Header(), reply.Header())
+	w.WriteHeader(reply.Status)
+	_, _ = w.Write(reply.Body) // the caller may be gone
 }

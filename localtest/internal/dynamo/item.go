@@ -62,13 +62,13 @@ func (i *item) bytes() int {
 	return i.size
 }
 
-// keyAttribute is a key attribute of a table: its name and type.
+// keyAttribute is a key attribute of a table or an index: its name and type.
 type keyAttribute struct {
 	name string
 	kind kind
 }
 
-// keySchema is a table's primary key; sort has no name in a table without sort key.
+// keySchema is the key of a table or an index; sort has no name where there is no sort key.
 type keySchema struct{ hash, sort keyAttribute }
 
 func (s keySchema) attributes() []keyAttribute {
@@ -80,10 +80,11 @@ func (s keySchema) attributes() []keyAttribute {
 
 func (s keySchema) has(name string) bool { return name == s.hash.name || name == s.sort.name }
 
-// key is a primary key: the partition's identity and the sort value, nil in a table without sort key.
+// key is a primary key: the partition's identity and the sort value, nil where there is no sort key.
 type key struct {
 	hash string
 	sort *value
+	base *key // the table's key, in the key of an index's entry: it tells entries of equal keys apart
 }
 
 // itemID tells the items of all tables apart.
@@ -138,36 +139,28 @@ func (s keySchema) ofKey(a attrs) (key, error) {
 // key makes the key of attributes that fit the schema, and checks their lengths.
 func (s keySchema) key(a attrs) (key, error) {
 	for _, k := range s.attributes() {
-		v := a[k.name]
-		if k.kind != kindN && v.str == "" {
-			what := "string"
-			if k.kind == kindB {
-				what = "binary"
-			}
+		if what, empty := a[k.name].empty(); empty {
 			return key{}, invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty %s value. Key: %s", what, k.name)
 		}
 	}
 	if a[s.hash.name].size() > maxHash {
 		return key{}, invalidParameter("Size of hashkey has exceeded the maximum size limit of%d bytes", maxHash)
 	}
-	k := key{hash: a[s.hash.name].scalar()}
-	if s.hash.kind == kindB {
-		k.hash = a[s.hash.name].str
-	}
-	if s.sort.name != "" {
-		k.sort = a[s.sort.name]
-		if k.sort.size() > maxSort {
-			return key{}, invalidParameter("Aggregated size of all range keys has exceeded the size limit of %d bytes", maxSort)
-		}
+	k := s.of(a)
+	if k.sort != nil && k.sort.size() > maxSort {
+		return key{}, invalidParameter("Aggregated size of all range keys has exceeded the size limit of %d bytes", maxSort)
 	}
 	return k, nil
 }
 
-// pick is the part of the item that is its key.
-func (s keySchema) pick(a attrs) attrs {
-	out := attrs{}
-	for _, k := range s.attributes() {
-		out[k.name] = a[k.name]
+// of is the key of attributes that are known to be in order.
+func (s keySchema) of(a attrs) key {
+	k := key{hash: a[s.hash.name].str}
+	if s.hash.kind == kindN {
+		k.hash = a[s.hash.name].scalar()
 	}
-	return out
+	if s.sort.name != "" {
+		k.sort = a[s.sort.name]
+	}
+	return k
 }

@@ -172,7 +172,7 @@ func TestItemSize(t *testing.T) {
 		if err := json.Unmarshal([]byte(strings.ReplaceAll(item, "'", `"`)), &raw); err != nil {
 			t.Fatal(err)
 		}
-		a, err := raw.decode(nil)
+		a, err := raw.decode(checkName, nil)
 		if err != nil || a.size() != want {
 			t.Errorf("size of %s = %d, %v, want %d", item, a.size(), err, want)
 		}

@@ -46,11 +46,22 @@ func (r *batchWrite) describe(q *Request) {
 	}
 }
 
+// checkRequestItems refuses a batch of nothing.
+func checkRequestItems[V any](items map[string]V, operation string) error {
+	switch {
+	case items == nil:
+		return missing("requestItems")
+	case len(items) == 0:
+		return invalid("The requestItems parameter is required for %s", operation)
+	}
+	return nil
+}
+
 func (r *batchWrite) hold() { r.held = len(r.writes) - len(r.writes)/2 }
 
 func (r *batchWrite) check() error {
-	if len(r.RequestItems) == 0 {
-		return missing("requestItems")
+	if err := checkRequestItems(r.RequestItems, "BatchWriteItem"); err != nil {
+		return err
 	}
 	for _, table := range slices.Sorted(maps.Keys(r.RequestItems)) {
 		requests := r.RequestItems[table]
@@ -90,10 +101,13 @@ func (r *batchWrite) run(e *Engine, used usage) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if w.fits(t.schema) != nil {
+		if w.fitsKey(t.schema) != nil {
 			return nil, errKeySchema // of a put, too
 		}
-		if keys[i], err = t.schema.key(w.attrs); err != nil {
+		if err := w.fitsIndexes(t); err != nil {
+			return nil, err
+		}
+		if keys[i], err = w.keyIn(t); err != nil {
 			return nil, err
 		}
 		if !seen.add(t, keys[i]) {
@@ -101,6 +115,7 @@ func (r *batchWrite) run(e *Engine, used usage) (any, error) {
 		}
 	}
 	undone := map[string][]batchRequest{}
+	metrics := collections{}
 	for i, w := range r.writes {
 		if i >= len(r.writes)-r.held {
 			undone[w.TableName] = append(undone[w.TableName], w.raw)
@@ -108,17 +123,23 @@ func (r *batchWrite) run(e *Engine, used usage) (any, error) {
 		}
 		t := e.tables[w.TableName]
 		old := t.contents.get(keys[i])
-		next, err := w.next(old)
+		next, err := w.next(t, old)
 		if err != nil {
 			return nil, err
 		}
-		t.contents.put(keys[i], next)
 		used.write(t.name, writeUnits(old.bytes(), next.bytes()))
+		used.writeIndexes(t.name, t.contents.put(keys[i], next), 1)
+	}
+	if r.ReturnItemCollectionMetrics == "SIZE" {
+		for i, w := range r.writes[:len(r.writes)-r.held] {
+			metrics.add(e.tables[w.TableName], keys[i], w.attrs)
+		}
 	}
 	return struct {
-		UnprocessedItems map[string][]batchRequest
-		ConsumedCapacity []consumed `json:",omitempty"`
-	}{undone, used.report(r.ReturnConsumedCapacity, false)}, nil
+		UnprocessedItems      map[string][]batchRequest
+		ConsumedCapacity      []consumed  `json:",omitempty"`
+		ItemCollectionMetrics collections `json:",omitempty"`
+	}{undone, used.report(r.ReturnConsumedCapacity, false), metrics}, nil
 }
 
 type batchGet struct {
@@ -150,8 +171,8 @@ func (r *batchGet) describe(q *Request) {
 func (r *batchGet) hold() { r.held = len(r.gets) - len(r.gets)/2 }
 
 func (r *batchGet) check() error {
-	if len(r.RequestItems) == 0 {
-		return missing("requestItems")
+	if err := checkRequestItems(r.RequestItems, "BatchGetItem"); err != nil {
+		return err
 	}
 	for _, table := range slices.Sorted(maps.Keys(r.RequestItems)) {
 		from := r.RequestItems[table]

@@ -19,7 +19,7 @@ func (g *get) check() error {
 		return missing("key")
 	}
 	var err error
-	if g.attrs, err = g.Key.decode(nil); err != nil {
+	if g.attrs, err = g.Key.decode(checkName, nil); err != nil {
 		return err
 	}
 	g.projection, err = parseOnlyProjection(g.ProjectionExpression, g.ExpressionAttributeNames)

@@ -19,15 +19,19 @@ func (r *replying) check(allowed ...string) error {
 	return checkReports(r.ReturnConsumedCapacity, r.ReturnItemCollectionMetrics)
 }
 
+// measures reports whether the reply tells of the item's collection.
+func (r *replying) measures() bool { return r.ReturnItemCollectionMetrics == "SIZE" }
+
 // written is the reply to a plain write.
 type written struct {
-	Attributes       attrs     `json:",omitempty"`
-	ConsumedCapacity *consumed `json:",omitempty"`
+	Attributes            attrs              `json:",omitempty"`
+	ConsumedCapacity      *consumed          `json:",omitempty"`
+	ItemCollectionMetrics *collectionMetrics `json:",omitempty"`
 }
 
 // answer makes the reply.
 func (r *replying) answer(o outcome, touched []path, used usage) written {
-	w := written{ConsumedCapacity: used.reportOne(r.ReturnConsumedCapacity)}
+	w := written{ConsumedCapacity: used.reportOne(r.ReturnConsumedCapacity), ItemCollectionMetrics: o.collection}
 	switch r.ReturnValues {
 	case "ALL_OLD":
 		w.Attributes = o.old.of()
@@ -47,6 +51,7 @@ type putItem struct {
 }
 
 func (r *putItem) check() error {
+	r.measured = r.measures()
 	if err := r.write.check(verbPut); err != nil {
 		return err
 	}
@@ -64,6 +69,7 @@ type updateItem struct {
 }
 
 func (r *updateItem) check() error {
+	r.measured = r.measures()
 	if err := r.write.check(verbUpdate); err != nil {
 		return err
 	}
@@ -72,7 +78,7 @@ func (r *updateItem) check() error {
 
 func (r *updateItem) run(e *Engine, used usage) (any, error) {
 	o, err := r.write.run(e, used)
-	return r.answer(o, r.update.paths(), used), err
+	return r.answer(o, r.touched(), used), err
 }
 
 type deleteItem struct {
@@ -81,6 +87,7 @@ type deleteItem struct {
 }
 
 func (r *deleteItem) check() error {
+	r.measured = r.measures()
 	if err := r.write.check(verbDelete); err != nil {
 		return err
 	}

@@ -1,5 +1,10 @@
 package dynamo
 
+import (
+	"maps"
+	"slices"
+)
+
 type query struct {
 	paging
 	KeyConditionExpression *string
@@ -11,6 +16,7 @@ type query struct {
 func (r *query) describe(q *Request) {
 	q.Tables = []string{r.TableName}
 	q.Actions = []string{"dynamodb:Query"}
+	q.Index = r.index()
 	if r.KeyConditionExpression != nil {
 		q.Condition = *r.KeyConditionExpression
 	}
@@ -28,41 +34,73 @@ func (r *query) check() error {
 func (r *query) run(e *Engine, used usage) (any, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	t, err := e.table(r.TableName)
+	from, err := r.source(e)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range t.schema.attributes() {
-		if r.filtered[k.name] {
-			return nil, invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", k.name)
-		}
+	if err := r.checkFilter(from); err != nil {
+		return nil, err
 	}
-	hash, sort, err := keyConditions(r.keys, t.schema)
+	hash, sort, err := keyConditions(r.keys, from.schema)
 	if err != nil {
 		return nil, err
 	}
-	var after *key
-	if r.start != nil {
-		k, err := t.schema.ofKey(r.start)
-		if err != nil {
-			return nil, invalid("The provided starting key is invalid: %s", errKeySchema.message)
-		}
-		if k.hash != hash {
-			return nil, invalid("The provided starting key is outside query boundaries based on provided conditions")
-		}
-		after = &k
+	after, err := r.after(from, hash, sort)
+	if err != nil {
+		return nil, err
 	}
 	p := r.newPage()
-	for it := range t.contents.query(hash, r.ScanIndexForward != nil && !*r.ScanIndexForward, after) {
+	for it := range from.rows.query(hash, r.ScanIndexForward != nil && !*r.ScanIndexForward, after) {
 		if sort != nil && !sort.holds(it.attrs) {
 			continue
 		}
-		if r.add(p, t.schema, it) {
+		if r.add(p, from, it) {
 			break
 		}
 	}
-	r.bill(p, used)
+	r.bill(p, from, used)
 	return p, nil
+}
+
+// checkFilter refuses a filter on the key, which is what key conditions are for, and one on what an index does not
+// show. (A scan's filter takes the latter for absent.)
+func (r *query) checkFilter(from *source) error {
+	for _, k := range from.schema.attributes() {
+		if r.filtered[k.name] {
+			return invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", k.name)
+		}
+	}
+	if from.index == nil {
+		return nil
+	}
+	var hidden []string
+	for _, name := range slices.Sorted(maps.Keys(r.filtered)) {
+		if !from.index.projects(name) {
+			hidden = append(hidden, name)
+		}
+	}
+	if hidden != nil {
+		return invalidParameter("Secondary index %s does not project one or more filter attributes: [%s]", from.index.name, join(hidden))
+	}
+	return nil
+}
+
+// after is the key that the query goes on behind, nil if it starts anew. It must be one that the query itself could
+// have come to.
+func (r *query) after(from *source, hash string, sort condition) (*key, error) {
+	if r.start == nil {
+		return nil, nil
+	}
+	k, err := from.after(r.start)
+	switch {
+	case err != nil:
+		return nil, err
+	case sort != nil && !sort.holds(r.start):
+		return nil, invalid("The provided starting key does not match the range key predicate")
+	case k.hash != hash:
+		return nil, invalid("The provided starting key is outside query boundaries based on provided conditions")
+	}
+	return k, nil
 }
 
 // keyConditions takes a key condition apart: the partition it names, and the condition on the sort key, if any.

@@ -10,6 +10,7 @@ type scan struct {
 func (r *scan) describe(q *Request) {
 	q.Tables = []string{r.TableName}
 	q.Actions = []string{"dynamodb:Scan"}
+	q.Index = r.index()
 }
 
 func (r *scan) check() error {
@@ -34,23 +35,21 @@ func (r *scan) check() error {
 func (r *scan) run(e *Engine, used usage) (any, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	t, err := e.table(r.TableName)
+	from, err := r.source(e)
 	if err != nil {
 		return nil, err
 	}
 	var after *key
 	if r.start != nil {
-		k, err := t.schema.ofKey(r.start)
-		if err != nil {
-			return nil, invalid("The provided starting key is invalid: %s", errKeySchema.message)
+		if after, err = from.after(r.start); err != nil {
+			return nil, err
 		}
-		if r.Segment != nil && placeOf(k.hash).segment(*r.TotalSegments) != *r.Segment {
+		if r.Segment != nil && placeOf(after.hash).segment(*r.TotalSegments) != *r.Segment {
 			return nil, invalid("The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: %d Segment: %d", *r.TotalSegments, *r.Segment)
 		}
-		after = &k
 	}
 	p := r.newPage()
-	for at, it := range t.contents.scan(after) {
+	for at, it := range from.rows.scan(after) {
 		if r.Segment != nil {
 			if s := at.segment(*r.TotalSegments); s < *r.Segment {
 				continue
@@ -58,10 +57,10 @@ func (r *scan) run(e *Engine, used usage) (any, error) {
 				break // segments follow each other in the table's order
 			}
 		}
-		if r.add(p, t.schema, it) {
+		if r.add(p, from, it) {
 			break
 		}
 	}
-	r.bill(p, used)
+	r.bill(p, from, used)
 	return p, nil
 }

@@ -14,7 +14,10 @@ const (
 	tokenLife      = 10 * time.Minute
 )
 
-var errDuplicateItem = invalid("Transaction request cannot include multiple operations on one item")
+var (
+	errDuplicateItem   = invalid("Transaction request cannot include multiple operations on one item")
+	errTransactionSize = invalid("Transaction size has exceeded the maximum allowed size of 4 MB")
+)
 
 // commit is what the engine remembers of a committed transaction with a ClientRequestToken.
 type commit struct {
@@ -111,7 +114,7 @@ func (r *transactWrite) check() error {
 		size += w.attrs.size()
 	}
 	if size > maxTransaction {
-		return invalid("Transaction size has exceeded the maximum allowed size of 4 MB")
+		return errTransactionSize
 	}
 	var err error
 	if r.ClientRequestToken != "" {
@@ -157,7 +160,7 @@ func (r *transactWrite) run(e *Engine, used usage) (any, error) {
 		for _, a := range actions {
 			used.read(a.TableName, 2*readUnits(a.old.bytes(), true))
 		}
-		return r.reply(used), nil
+		return r.reply(used, nil), nil
 	}
 	for i := range actions {
 		a := &actions[i]
@@ -172,13 +175,27 @@ func (r *transactWrite) run(e *Engine, used usage) (any, error) {
 	}
 	for _, a := range actions {
 		if a.verb != verbCheck {
-			a.table.contents.put(a.key, a.next)
+			used.writeIndexes(a.TableName, a.table.contents.put(a.key, a.next), 2)
 		}
 	}
 	if r.ClientRequestToken != "" {
 		e.tokens[r.ClientRequestToken] = commit{r.fingerprint, e.now()}
 	}
-	return r.reply(used), nil
+	return r.reply(used, r.metrics(actions)), nil
+}
+
+// metrics are those of the collections that the actions wrote to, if they were asked for.
+func (r *transactWrite) metrics(actions []prepared) collections {
+	if r.ReturnItemCollectionMetrics != "SIZE" {
+		return nil
+	}
+	c := collections{}
+	for _, a := range actions {
+		if a.verb != verbCheck {
+			c.add(a.table, a.key, a.attrs)
+		}
+	}
+	return c
 }
 
 // repeated reports whether the transaction was committed before under the token. e.mu is held.
@@ -204,11 +221,11 @@ func (r *transactWrite) prepare(e *Engine) ([]prepared, []reason, error) {
 			return nil, nil, err
 		}
 		actions[i] = prepared{write: w, table: t}
-		if err := w.fits(t.schema); err != nil {
+		if err := w.fits(t); err != nil {
 			reasons[i] = reasonOf(err)
 			continue
 		}
-		k, err := t.schema.key(w.attrs)
+		k, err := w.keyIn(t)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -225,7 +242,7 @@ func (r *transactWrite) prepare(e *Engine) ([]prepared, []reason, error) {
 func (a *prepared) decide() reason {
 	err := a.allowed(a.old)
 	if err == nil {
-		a.next, err = a.write.next(a.old)
+		a.next, err = a.write.next(a.table, a.old)
 	}
 	if err != nil {
 		return reasonOf(err)
@@ -233,8 +250,9 @@ func (a *prepared) decide() reason {
 	return reason{Code: "None"}
 }
 
-func (r *transactWrite) reply(used usage) any {
+func (r *transactWrite) reply(used usage, metrics collections) any {
 	return struct {
-		ConsumedCapacity []consumed `json:",omitempty"`
-	}{used.report(r.ReturnConsumedCapacity, true)}
+		ConsumedCapacity      []consumed  `json:",omitempty"`
+		ItemCollectionMetrics collections `json:",omitempty"`
+	}{used.report(r.ReturnConsumedCapacity, true), metrics}
 }

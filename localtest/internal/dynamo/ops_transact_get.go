@@ -38,6 +38,7 @@ func (r *transactGet) run(e *Engine, used usage) (any, error) {
 	responses := make([]itemResponse, len(r.TransactItems))
 	reasons := make([]reason, len(r.TransactItems))
 	seen := items{}
+	size := 0
 	for i, a := range r.TransactItems {
 		t, err := e.table(a.Get.TableName)
 		if err != nil {
@@ -57,10 +58,14 @@ func (r *transactGet) run(e *Engine, used usage) (any, error) {
 		}
 		it := t.contents.get(k)
 		responses[i].Item = a.Get.cut(it)
+		size += it.bytes()
 		used.read(t.name, 2*readUnits(it.bytes(), true))
 	}
 	if err := cancelled(reasons); err != nil {
 		return nil, err
+	}
+	if size > maxTransaction {
+		return nil, errTransactionSize
 	}
 	return struct {
 		Responses        []itemResponse

@@ -87,9 +87,9 @@ func (r *describeTimeToLive) run(e *Engine, _ usage) (any, error) {
 // oldest is how long ago an expiry may lie for TTL to act on it: what is older is taken for no timestamp.
 const oldest = 5 * 365 * 24 * time.Hour
 
-// Sweep deletes what TTL would delete by now, in every table that has it on, and says how many items that were.
-func (e *Engine) Sweep() int {
-	now := e.now()
+// Sweep deletes what TTL has to delete since the given time, in every table that has it on, and says how many items
+// that were.
+func (e *Engine) Sweep(since time.Time) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := 0
@@ -99,7 +99,7 @@ func (e *Engine) Sweep() int {
 		}
 		var expired []key
 		for _, it := range t.contents.scan(nil) {
-			if it.expired(t.ttl, now) {
+			if v := it.attrs[t.ttl]; v != nil && v.kind == kindN && Expired(v.scalar(), since) {
 				k, err := t.schema.key(it.attrs)
 				if err != nil { // it was stored with this key
 					panic(err)
@@ -115,12 +115,21 @@ func (e *Engine) Sweep() int {
 	return n
 }
 
-// expired: the attribute is a number of seconds before now.
-func (i *item) expired(attribute string, now time.Time) bool {
-	v := i.attrs[attribute]
-	if v == nil || v.kind != kindN {
-		return false
+// Expired reports whether TTL deletes an item whose attribute is this number: one of seconds, before the time.
+func Expired(number string, at time.Time) bool {
+	seconds, err := strconv.ParseFloat(number, 64)
+	return err == nil && seconds < float64(at.Unix()) && seconds > float64(at.Add(-oldest).Unix())
+}
+
+// TimeToLive is the attribute by which the items of each table expire, for the tables that have one.
+func (e *Engine) TimeToLive() map[string]string {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	attributes := map[string]string{}
+	for name, t := range e.tables {
+		if t.ttl != "" {
+			attributes[name] = t.ttl
+		}
 	}
-	seconds, err := strconv.ParseFloat(v.scalar(), 64)
-	return err == nil && seconds < float64(now.Unix()) && seconds > float64(now.Add(-oldest).Unix())
+	return attributes
 }

@@ -17,6 +17,7 @@ func parseFilter(s string, ph *placeholders) (condition, map[string]bool, error)
 	if err != nil {
 		return nil, nil, err
 	}
+	p.mentioned = map[string]bool{}
 	c, err := p.whole()
 	return c, p.mentioned, err
 }

@@ -12,8 +12,8 @@ func parseUpdate(s string, ph *placeholders) (*update, error) {
 	seen := map[string]bool{}
 	for p.token().kind != tokenEnd {
 		section := strings.ToUpper(p.token().text)
-		action, ok := map[string]func(*update) error{"SET": p.set, "REMOVE": p.remove, "ADD": p.add, "DELETE": p.delete}[section]
-		if !ok || p.token().kind != tokenWord {
+		action := p.section(section)
+		if action == nil || p.token().kind != tokenWord {
 			return nil, p.syntax()
 		}
 		if seen[section] {
@@ -30,7 +30,23 @@ func parseUpdate(s string, ph *placeholders) (*update, error) {
 			}
 		}
 	}
-	return u, checkPaths(p.expression, u.paths())
+	u.touched = u.paths()
+	return u, checkPaths(p.expression, u.touched)
+}
+
+// section is what reads one action of the section of that name, nil if there is none.
+func (p *parser) section(name string) func(*update) error {
+	switch name {
+	case "SET":
+		return p.set
+	case "REMOVE":
+		return p.remove
+	case "ADD":
+		return p.add
+	case "DELETE":
+		return p.delete
+	}
+	return nil
 }
 
 func (p *parser) set(u *update) error {

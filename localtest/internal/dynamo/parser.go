@@ -22,13 +22,13 @@ type parser struct {
 	tokens     []token
 	at         int
 	operators  int
-	mentioned  map[string]bool // the attributes that paths start from
+	mentioned  map[string]bool // the attributes that paths start from; nil if nobody asks
 	ph         *placeholders
 }
 
 // newParser is for the expression s, given in the request's parameter of that name.
 func newParser(expression, s string, ph *placeholders) (*parser, error) {
-	p := &parser{expression: expression, source: s, mentioned: map[string]bool{}, ph: ph}
+	p := &parser{expression: expression, source: s, ph: ph}
 	if len(s) > maxExpression {
 		return nil, p.fail("Expression size has exceeded the maximum allowed size; expression size: %d", len(s))
 	}
@@ -90,7 +90,9 @@ func (p *parser) path() (path, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.mentioned[name] = true
+	if p.mentioned != nil {
+		p.mentioned[name] = true
+	}
 	out := path{{name, -1}}
 	for {
 		switch {

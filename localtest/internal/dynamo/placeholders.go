@@ -27,9 +27,6 @@ func newPlaceholders(names map[string]string, values rawItem, expressions bool, 
 	if names != nil && len(names) == 0 {
 		return nil, invalid("ExpressionAttributeNames must not be empty")
 	}
-	if values != nil && len(values) == 0 {
-		return nil, invalid("ExpressionAttributeValues must not be empty")
-	}
 	for key, name := range names {
 		if !isPlaceholder(key, tokenName) {
 			return nil, invalid("ExpressionAttributeNames contains invalid key: Syntax error; key: %q", key)
@@ -41,20 +38,12 @@ func newPlaceholders(names map[string]string, values rawItem, expressions bool, 
 			return nil, err
 		}
 	}
-	for key := range values {
-		if !isPlaceholder(key, tokenValue) {
-			return nil, invalid("ExpressionAttributeValues contains invalid key: Syntax error; key: %q", key)
-		}
-	}
-	decoded, err := values.decode(func(key string, err error) error {
-		e, ok := errors.AsType[*apiError](err)
-		if !ok || e.code != "ValidationException" || e == errLongName {
-			return err
-		}
-		return invalid("ExpressionAttributeValues contains invalid value: %s for key %s", e.message, key)
-	})
-	if err != nil {
+	decoded, err := values.decode(checkValueKey, wrongValue)
+	switch {
+	case err != nil:
 		return nil, err
+	case values != nil && len(decoded) == 0:
+		return nil, invalid("ExpressionAttributeValues must not be empty")
 	}
 	size := decoded.size()
 	for key, name := range names {
@@ -64,6 +53,22 @@ func newPlaceholders(names map[string]string, values rawItem, expressions bool, 
 		return nil, invalid("ExpressionAttributeNames and ExpressionAttributeValues have exceeded the maximum allowed size of 2 MB; size: %d", size)
 	}
 	return &placeholders{names: names, values: decoded, usedNames: map[string]bool{}, usedValues: map[string]bool{}}, nil
+}
+
+func checkValueKey(key string) error {
+	if !isPlaceholder(key, tokenValue) {
+		return invalid("ExpressionAttributeValues contains invalid key: Syntax error; key: %q", key)
+	}
+	return nil
+}
+
+// wrongValue is the error of a placeholder's value.
+func wrongValue(key string, err error) error {
+	e, ok := errors.AsType[*apiError](err)
+	if !ok || e.code != "ValidationException" || e == errLongName {
+		return err
+	}
+	return invalid("ExpressionAttributeValues contains invalid value: %s for key %s", e.message, key)
 }
 
 func isPlaceholder(key string, kind tokenKind) bool {

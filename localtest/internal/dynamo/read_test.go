@@ -129,7 +129,7 @@ func TestQuery_Rejected(t *testing.T) {
 		`,'Select':'SOME'`:                                     "Member must satisfy enum value set",
 		`,'ExclusiveStartKey':{'id':{'S':'q'}}`:                "The provided starting key is invalid",
 		`,'ExclusiveStartKey':{'id':{'S':'x'},'sk':{'N':'1'}}`: "The provided starting key is outside query boundaries based on provided conditions",
-		`,'IndexName':'x'`:                                     "does not implement the parameter IndexName",
+		`,'IndexName':'none'`:                                  "The table does not have the specified index: none",
 	} {
 		s.wantError("Query", ok+rest+`}`, "ValidationException", want)
 	}
@@ -139,10 +139,15 @@ func TestQuery_Rejected(t *testing.T) {
 // all pages through a scan and gives the keys in the order in which they came.
 func (s *server) all(body string) []string {
 	s.t.Helper()
+	return s.paged("Scan", body)
+}
+
+func (s *server) paged(operation, body string) []string {
+	s.t.Helper()
 	var keys []string
 	next := ""
 	for range 10_000 {
-		p := s.page("Scan", body+next+`}`)
+		p := s.page(operation, body+next+`}`)
 		for _, it := range p.Items {
 			keys = append(keys, it.ID.S+"/"+it.SK.N)
 		}
@@ -151,7 +156,7 @@ func (s *server) all(body string) []string {
 		}
 		next = `,'ExclusiveStartKey':` + string(p.LastEvaluatedKey)
 	}
-	s.t.Fatal("endless scan")
+	s.t.Fatal("endless pages")
 	return nil
 }
 
@@ -270,7 +275,7 @@ func TestBatch(t *testing.T) {
 	s.ok("BatchGetItem", get(many(100, key)...))
 	for body, want := range map[string]string{
 		`{}`:                      "Value null at 'requestItems'",
-		`{'RequestItems':{}}`:     "Value null at 'requestItems'",
+		`{'RequestItems':{}}`:     "The requestItems parameter is required for BatchWriteItem",
 		write():                   "Member must have length greater than or equal to 1",
 		write(many(26, put)...):   "Member must have length less than or equal to 25",
 		write(put("a"), put("a")): "Provided list of item keys contains duplicates",
@@ -283,6 +288,7 @@ func TestBatch(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{}`:                    "Value null at 'requestItems'",
+		`{'RequestItems':{}}`:   "The requestItems parameter is required for BatchGetItem",
 		get():                   "Member must not be null",
 		get(many(101, key)...):  "Too many items requested for the BatchGetItem call",
 		get(key("a"), key("a")): "Provided list of item keys contains duplicates",

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// rows are the items of one table, found by key, in order of the sort key within a partition, and of the
-// partition's hash over the whole table. They have no lock of their own.
+// rows are the items of one table, or the entries of one index, found by key, in order of the sort key within a
+// partition, and of the partition's hash over the whole. They have no lock of their own.
 type rows struct {
 	byHash  map[string]*partition
 	buckets [1 << bucketBits][]*partition // by the hash's first bits, each in order
@@ -22,12 +22,30 @@ const bucketBits = 11
 // partition are the items that share a partition key.
 type partition struct {
 	place place
-	rows  []row // in order of the sort key
+	rows  []row // in order of the sort key, entries of an index then in order of the table's key
 }
 
 type row struct {
 	sort *value
+	base *key
 	item *item
+}
+
+// compare orders a row and a key of one partition.
+func (r row) compare(k key) int {
+	if k.sort != nil {
+		if c, _ := r.sort.compare(k.sort); c != 0 { // of one kind, by the schema
+			return c
+		}
+	}
+	if k.base == nil {
+		return 0
+	}
+	if c := cmp.Compare(r.base.hash, k.base.hash); c != 0 || k.base.sort == nil {
+		return c
+	}
+	c, _ := r.base.sort.compare(k.base.sort)
+	return c
 }
 
 // place is where a partition stands in the order of a scan.
@@ -63,15 +81,7 @@ func (p place) segment(total int) int {
 
 func newRows() *rows { return &rows{byHash: map[string]*partition{}} }
 
-func (p *partition) search(sort *value) (int, bool) {
-	if sort == nil {
-		return 0, len(p.rows) > 0
-	}
-	return slices.BinarySearchFunc(p.rows, sort, func(r row, v *value) int {
-		c, _ := r.sort.compare(v) // of one kind, by the schema
-		return c
-	})
-}
+func (p *partition) search(k key) (int, bool) { return slices.BinarySearchFunc(p.rows, k, row.compare) }
 
 // get is the item with the key, nil if there is none.
 func (r *rows) get(k key) *item {
@@ -79,7 +89,7 @@ func (r *rows) get(k key) *item {
 	if p == nil {
 		return nil
 	}
-	if i, found := p.search(k.sort); found {
+	if i, found := p.search(k); found {
 		return p.rows[i].item
 	}
 	return nil
@@ -94,7 +104,7 @@ func (r *rows) put(k key, it *item) {
 		}
 		p = r.addPartition(k.hash)
 	}
-	i, found := p.search(k.sort)
+	i, found := p.search(k)
 	switch {
 	case found && it != nil:
 		r.bytes -= p.rows[i].item.size
@@ -109,7 +119,7 @@ func (r *rows) put(k key, it *item) {
 	case it != nil:
 		r.items++
 		r.bytes += it.size
-		p.rows = slices.Insert(p.rows, i, row{k.sort, it})
+		p.rows = slices.Insert(p.rows, i, row{k.sort, k.base, it})
 	}
 }
 
@@ -146,7 +156,7 @@ func (r *rows) scan(after *key) iter.Seq2[place, *item] {
 			for _, p := range r.buckets[b][i:] {
 				from := 0
 				if after != nil && p.place == start {
-					from = p.behind(after.sort)
+					from = p.behind(*after)
 				}
 				for _, row := range p.rows[from:] {
 					if !yield(p.place, row.item) {
@@ -158,16 +168,16 @@ func (r *rows) scan(after *key) iter.Seq2[place, *item] {
 	}
 }
 
-// behind is the index of the first row after the sort value.
-func (p *partition) behind(sort *value) int {
-	i, found := p.search(sort)
+// behind is the index of the first row after the key.
+func (p *partition) behind(k key) int {
+	i, found := p.search(k)
 	if found {
 		i++
 	}
 	return i
 }
 
-// query goes over one partition's items, forward or backward, behind the given sort value if there is one.
+// query goes over one partition's items, forward or backward, behind the given key if there is one.
 func (r *rows) query(hashKey string, backward bool, after *key) iter.Seq[*item] {
 	return func(yield func(*item) bool) {
 		p := r.byHash[hashKey]
@@ -177,7 +187,7 @@ func (r *rows) query(hashKey string, backward bool, after *key) iter.Seq[*item] 
 		if backward {
 			end := len(p.rows)
 			if after != nil {
-				end, _ = p.search(after.sort)
+				end, _ = p.search(*after)
 			}
 			for _, row := range slices.Backward(p.rows[:end]) {
 				if !yield(row.item) {
@@ -188,7 +198,7 @@ func (r *rows) query(hashKey string, backward bool, after *key) iter.Seq[*item] 
 		}
 		from := 0
 		if after != nil {
-			from = p.behind(after.sort)
+			from = p.behind(*after)
 		}
 		for _, row := range p.rows[from:] {
 			if !yield(row.item) {

@@ -15,11 +15,14 @@ type table struct {
 	shape    createTable // as it was asked for
 	created  time.Time
 	ttl      string // the attribute's name, "" when TTL is off
-	contents *rows
+	contents *contents
 }
 
-// ARN identifies a table, in messages and descriptions.
+// tableARN identifies a table, in messages and descriptions.
 func tableARN(name string) string { return "arn:aws:dynamodb:us-east-1:000000000000:table/" + name }
+
+// indexARN identifies an index of a table.
+func indexARN(table, index string) string { return tableARN(table) + "/index/" + index }
 
 // table is the named table. e.mu is held.
 func (e *Engine) table(name string) (*table, error) {
@@ -61,6 +64,8 @@ type description struct {
 	DeletionProtectionEnabled bool
 	ProvisionedThroughput     throughput
 	BillingModeSummary        *billingModeSummary `json:",omitempty"`
+	LocalSecondaryIndexes     []indexDescription  `json:",omitempty"`
+	GlobalSecondaryIndexes    []indexDescription  `json:",omitempty"`
 }
 
 type billingModeSummary struct {
@@ -80,6 +85,17 @@ func (t *table) describe(status string) *description {
 		ItemCount:                 t.contents.items,
 		TableSizeBytes:            t.contents.bytes,
 		DeletionProtectionEnabled: t.shape.DeletionProtectionEnabled,
+	}
+	for _, x := range t.shape.LocalSecondaryIndexes {
+		d.LocalSecondaryIndexes = append(d.LocalSecondaryIndexes, t.describeIndex(x.secondaryIndex))
+	}
+	for _, x := range t.shape.GlobalSecondaryIndexes {
+		of := t.describeIndex(x.secondaryIndex)
+		of.IndexStatus, of.ProvisionedThroughput = status, &throughput{}
+		if x.ProvisionedThroughput != nil {
+			of.ProvisionedThroughput = x.ProvisionedThroughput
+		}
+		d.GlobalSecondaryIndexes = append(d.GlobalSecondaryIndexes, of)
 	}
 	if t.shape.onDemand() {
 		d.BillingModeSummary = &billingModeSummary{"PAY_PER_REQUEST", d.CreationDateTime}

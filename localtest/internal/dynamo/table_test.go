@@ -25,6 +25,10 @@ func TestTables(t *testing.T) {
 	s.want(s.ok("GetItem", `{'TableName':'arn:aws:dynamodb:us-east-1:000000000000:table/hhh','Key':{'id':{'S':'k'}}}`), `{'Item':{'id':{'S':'k'}}}`)
 	s.ok("DeleteTable", `{'TableName':'hhh'}`)
 	s.want(s.ok("ListTables", `{}`), `{'TableNames':['rrr']}`)
+	s.ok("DeleteTable", `{'TableName':'rrr'}`)
+	s.want(s.ok("ListTables", `{}`), `{'TableNames':[]}`)
+	s.ok("CreateTable", `{'TableName':'sss','BillingMode':'PAY_PER_REQUEST','StreamSpecification':{'StreamEnabled':false},
+		'AttributeDefinitions':[{'AttributeName':'id','AttributeType':'S'}],'KeySchema':[{'AttributeName':'id','KeyType':'HASH'}]}`)
 	for _, operation := range []string{"DescribeTable", "DeleteTable", "DescribeTimeToLive"} {
 		s.wantError(operation, `{'TableName':'hhh'}`, "ResourceNotFoundException", "Requested resource not found: Table: hhh not found")
 	}
@@ -51,13 +55,14 @@ func TestCreateTable_Rejected(t *testing.T) {
 		`'TableName':'new'` + defs + keys + `,'ProvisionedThroughput':{'ReadCapacityUnits':0,'WriteCapacityUnits':1}`:                                          "provisionedThroughput",
 		`'TableName':'new'` + demand + defs + `,'KeySchema':[{'AttributeName':'x','KeyType':'HASH'}]`:                                                          "Some index key attributes are not defined in AttributeDefinitions",
 		`'TableName':'new'` + demand + defs + `,'KeySchema':[{'AttributeName':'id','KeyType':'RANGE'}]`:                                                        "The first KeySchemaElement is not a HASH key type",
-		`'TableName':'new'` + demand + defs + `,'KeySchema':[{'AttributeName':'id','KeyType':'HASH'},{'AttributeName':'id','KeyType':'RANGE'}]`:                "same name",
+		`'TableName':'new'` + demand + defs + `,'KeySchema':[{'AttributeName':'id','KeyType':'HASH'},{'AttributeName':'id','KeyType':'RANGE'}]`:                "Invalid KeySchema: Some index key attribute have no definition",
 		`'TableName':'new'` + demand + `,'AttributeDefinitions':[{'AttributeName':'id','AttributeType':'S'},{'AttributeName':'x','AttributeType':'S'}]` + keys: "Number of attributes in KeySchema does not exactly match number of attributes defined in AttributeDefinitions",
 		`'TableName':'new'` + demand + `,'AttributeDefinitions':[{'AttributeName':'id','AttributeType':'M'}]` + keys:                                           "attributeType",
 		`'TableName':'new'` + demand + strings.ReplaceAll(defs+keys, "'id'", "''"):                                                                             "Member must have length greater than or equal to 1",
 		`'TableName':'new'` + demand + strings.ReplaceAll(defs+keys, "'id'", "'"+strings.Repeat("n", 256)+"'"):                                                 "Member must have length less than or equal to 255",
-		`'TableName':'new'` + demand + defs + keys + `,'GlobalSecondaryIndexes':[]`:                                                                            "does not implement the parameter GlobalSecondaryIndexes",
-		`'TableName':'new'` + demand + defs + keys + `,'StreamSpecification':{}`:                                                                               "does not implement the parameter StreamSpecification",
+		`'TableName':'new'` + demand + defs + keys + `,'StreamSpecification':{'StreamEnabled':true,'StreamViewType':'NEW_IMAGE'}`:                              "does not implement the parameter StreamSpecification",
+		`'TableName':'new'` + demand + defs + keys + `,'StreamSpecification':{}`:                                                                               "streamSpecification.streamEnabled' failed",
+		`'TableName':'new'` + demand + defs + keys + `,'StreamSpecification':{'StreamEnabled':false,'StreamViewType':'NEW_IMAGE'}`:                             "Table is not stream-enabled",
 	} {
 		s.wantError("CreateTable", `{`+members+`}`, "ValidationException", want)
 	}
@@ -100,18 +105,18 @@ func TestTimeToLive(t *testing.T) {
 	put("past", number(now-1))
 	put("fraction", fmt.Sprintf(`{'N':'%d.5'}`, now-1))
 	s.ok("PutItem", `{'TableName':'rrr','Item':{'id':{'S':'k'},'sk':{'N':'1'},'ttl':{'N':'1'}}}`)
-	if n := s.Sweep(); n != 2 {
+	if n := s.Sweep(s.clock); n != 2 {
 		t.Errorf("swept %d items, want past and fraction", n)
 	}
 	s.want(s.item(), `{'Item':{'id':{'S':'k'},'ttl':`+number(now)+`}}`)
 	s.clock = s.clock.Add(time.Second)
-	if n := s.Sweep(); n != 1 {
+	if n := s.Sweep(s.clock); n != 1 {
 		t.Errorf("swept %d items, want k", n)
 	}
 	s.want(s.item(), `{}`)
 	s.ok("UpdateTimeToLive", set("ttl", false))
 	put("k", number(now-1))
-	if n := s.Sweep(); n != 0 {
+	if n := s.Sweep(s.clock); n != 0 {
 		t.Errorf("swept %d items with TTL off", n)
 	}
 }
@@ -125,6 +130,8 @@ func TestMalformed(t *testing.T) {
 	} {
 		s.wantError("PutItem", body, "SerializationException", "")
 	}
+	s.wantError("PutItem", `{'TableName':'hhh','Item':null}`, "ValidationException", "Value null at 'item'")
+	s.ok("PutItem", `{'TableName':'hhh','Item':{'id':{'S':'k'}},'Key':null,'ExpressionAttributeValues':null}`)
 	deep := strings.Repeat(`{'L':[`, 4000) + `{'S':'x'}` + strings.Repeat(`]}`, 4000)
 	s.wantError("PutItem", putBody(`{'id':{'S':'k'},'d':`+deep+`}`), "ValidationException", "Nesting Levels")
 	s.wantError("ExecuteStatement", `{}`, "UnknownOperationException", "ExecuteStatement")
@@ -158,9 +165,14 @@ func FuzzApply(f *testing.F) {
 	f.Add("TransactWriteItems", strings.ReplaceAll(conditionCheck("NOT (size(s) BETWEEN :n1 AND n OR contains(l, :deep)) AND #st IN (:x, :s)"), "'", `"`))
 	f.Add("Query", `{"TableName":"rrr","KeyConditionExpression":"id = :q AND begins_with(sk, :q)","ExpressionAttributeValues":{":q":{"S":"q"}},"Limit":1}`)
 	f.Add("Scan", `{"TableName":"rrr","ExclusiveStartKey":{"id":{"S":"q"},"sk":{"N":"1"}},"Segment":0,"TotalSegments":3}`)
+	f.Add("CreateTable", strings.ReplaceAll(createIndexed, "'", `"`))
+	f.Add("PutItem", `{"TableName":"iii","Item":{"id":{"S":"q"},"sk":{"N":"1"},"g":{"S":"x"},"gs":{"N":"2"},"ls":{"S":""}},"ReturnItemCollectionMetrics":"SIZE"}`)
+	f.Add("Query", `{"TableName":"iii","IndexName":"inc","KeyConditionExpression":"g = :x","ExpressionAttributeValues":{":x":{"S":"x"}},"ReturnConsumedCapacity":"INDEXES","Limit":1}`)
+	f.Add("Scan", `{"TableName":"iii","IndexName":"loc","Select":"ALL_ATTRIBUTES","ExclusiveStartKey":{"id":{"S":"q"},"sk":{"N":"1"},"ls":{"S":"l"}}}`)
 	f.Fuzz(func(t *testing.T, operation, body string) {
-		s := start(t)
+		s := startIndexed(t)
 		s.put()
+		s.putIndexed("q", 1, "g:x gs:1 ls:l p:p v:v")
 		r := s.Apply(s.Parse(operation, []byte(body)))
 		if r.Code == "InternalServerError" || normal(t, string(r.Body)) == "" {
 			t.Errorf("%s %s: %s", operation, body, r.Body)

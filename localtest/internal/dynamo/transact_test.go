@@ -125,6 +125,20 @@ func TestTransactWrite_Rejected(t *testing.T) {
 	s.wantError("TransactGetItems", transaction("", `{'Get':{'TableName':'hhh','Key':{'x':{'S':'k'}}}}`), "TransactionCanceledException", "[ValidationError]")
 }
 
+// A transaction reads 4 MB at most, however little of it is asked for.
+func TestTransactGet_Size(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var gets []string
+	for i := range 11 {
+		id := fmt.Sprint(i)
+		s.ok("PutItem", putBody(`{'id':{'S':'`+id+`'},'d':{'S':'`+strings.Repeat("x", 400_000)+`'}}`))
+		gets = append(gets, `{'Get':{'TableName':'hhh','Key':{'id':{'S':'`+id+`'}},'ProjectionExpression':'id'}}`)
+	}
+	s.ok("TransactGetItems", transaction("", gets[:10]...))
+	s.wantError("TransactGetItems", transaction("", gets...), "ValidationException", "4 MB")
+}
+
 // Different keys are different items, whatever characters they have in common.
 func TestManyItems_KeysThatLookAlike(t *testing.T) {
 	t.Parallel()

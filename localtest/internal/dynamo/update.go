@@ -12,6 +12,7 @@ type update struct {
 	removes []path       // REMOVE
 	adds    []change     // ADD
 	deletes []change     // DELETE
+	touched []path       // all places that the actions touch
 }
 
 type assignment struct {
@@ -24,12 +25,9 @@ type change struct {
 	by   *value
 }
 
-// paths are all places that the update touches.
+// paths collects all places that the actions touch.
 func (u *update) paths() []path {
-	if u == nil {
-		return nil
-	}
-	var paths []path
+	paths := make([]path, 0, len(u.sets)+len(u.removes)+len(u.adds)+len(u.deletes))
 	for _, a := range u.sets {
 		paths = append(paths, a.path)
 	}

@@ -70,6 +70,9 @@ func (v *value) number() number { return number{digits: v.str, exp: v.exp, neg: 
 
 // equal is DynamoDB's equality: numbers by value, sets without order.
 func (v *value) equal(w *value) bool {
+	if v == w {
+		return true
+	}
 	if v.kind != w.kind || v.flag != w.flag || v.exp != w.exp || v.str != w.str || len(v.list) != len(w.list) || len(v.m) != len(w.m) {
 		return false
 	}
@@ -101,6 +104,18 @@ func (v *value) compare(w *value) (c int, ok bool) {
 		return v.number().compare(w.number()), true
 	}
 	return strings.Compare(v.str, w.str), true // UTF-8 orders like its code points; B by unsigned bytes
+}
+
+// empty reports whether v is a string or binary without content, and how messages call it.
+func (v *value) empty() (what string, empty bool) {
+	switch v.kind {
+	case kindS:
+		return "string", v.str == ""
+	case kindB:
+		return "binary", v.str == ""
+	default:
+		return "", false
+	}
 }
 
 // size is what the value counts for in the size of its item, as the documentation tells it.

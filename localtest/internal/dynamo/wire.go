@@ -3,6 +3,7 @@ package dynamo
 import (
 	"encoding/base64"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -10,32 +11,44 @@ import (
 // maxNesting is how many levels an attribute may have, its own value being the first.
 const maxNesting = 32
 
-// rawItem is an item or key as it came: decoded after the request's structure was found in order.
-type rawItem map[string]json.RawMessage
+// rawItem is an item or key as it came, nil if it did not: decoded after the request's structure was found in order.
+type rawItem json.RawMessage
 
-// decode reads every attribute; wrap, if not nil, changes an error on the attribute's name.
-func (r rawItem) decode(wrap func(name string, err error) error) (attrs, error) {
-	a := make(attrs, len(r))
-	for name, raw := range r {
-		if err := checkName(name); err != nil {
-			return nil, err
-		}
-		v, err := decodeValue(raw)
-		if err != nil {
-			if wrap != nil {
-				err = wrap(name, err)
-			}
-			return nil, err
-		}
-		a[name] = v
+// UnmarshalJSON keeps a copy of an object.
+func (r *rawItem) UnmarshalJSON(b []byte) error {
+	switch b[0] {
+	case 'n':
+		*r = nil
+	case '{':
+		*r = slices.Clone(b)
+	default:
+		return &json.UnmarshalTypeError{Value: "value", Type: reflect.TypeFor[rawItem]()}
 	}
-	return a, nil
+	return nil
 }
 
-// decodeValue reads one attribute value from well-formed JSON.
-func decodeValue(raw []byte) (*value, error) {
-	r := jsonReader{b: raw}
-	return readValue(&r, 1)
+// MarshalJSON writes what was read.
+func (r rawItem) MarshalJSON() ([]byte, error) { return json.RawMessage(r).MarshalJSON() }
+
+// decode reads every attribute whose name passes the check; wrap, if not nil, changes an error on the value.
+func (r rawItem) decode(check func(name string) error, wrap func(name string, err error) error) (attrs, error) {
+	a := attrs{}
+	if r == nil {
+		return a, nil
+	}
+	reader := jsonReader{b: r}
+	err := reader.object(func(name string) error {
+		if err := check(name); err != nil {
+			return err
+		}
+		v, err := readValue(&reader, 1)
+		if err != nil && wrap != nil {
+			err = wrap(name, err)
+		}
+		a[name] = v
+		return err
+	})
+	return a, err
 }
 
 var (

@@ -29,6 +29,7 @@ type write struct {
 	attrs     attrs     // the item to put, or the key
 	condition condition // nil: always holds
 	update    *update
+	measured  bool // the reply tells of the item's collection
 }
 
 func (w *write) describe(q *Request) {
@@ -69,7 +70,7 @@ func (w *write) check(v verb) error {
 		return violation(w.ReturnValuesOnConditionCheckFailure, "returnValuesOnConditionCheckFailure", "Member must satisfy enum value set: [ALL_OLD, NONE]")
 	}
 	var err error
-	if w.attrs, err = raw.decode(nil); err != nil {
+	if w.attrs, err = raw.decode(checkName, nil); err != nil {
 		return err
 	}
 	if v == verbPut && w.attrs.size() > maxItem {
@@ -101,17 +102,42 @@ func (w *write) parse() error {
 	return ph.checkUsed()
 }
 
-// fits checks the write against the table's schema.
-func (w *write) fits(s keySchema) error {
+// fits checks the write against the table's keys.
+func (w *write) fits(t *table) error {
+	if err := w.fitsKey(t.schema); err != nil {
+		return err
+	}
+	return w.fitsIndexes(t)
+}
+
+// fitsKey checks the write against the table's primary key.
+func (w *write) fitsKey(s keySchema) error {
 	if w.verb == verbPut {
 		return s.fitsItem(w.attrs)
 	}
-	for _, p := range w.update.paths() {
+	for _, p := range w.touched() {
 		if s.has(p[0].name) {
 			return invalidParameter("Cannot update attribute %s. This attribute is part of the key", p[0].name)
 		}
 	}
 	return s.fitsKey(w.attrs)
+}
+
+// touched are the places that an update touches.
+func (w *write) touched() []path {
+	if w.update == nil {
+		return nil
+	}
+	return w.update.touched
+}
+
+// keyIn is the key of the item that the write is about, in a table that the write fits.
+func (w *write) keyIn(t *table) (key, error) {
+	k, err := t.schema.key(w.attrs)
+	if err == nil {
+		err = w.fillsIndexes(t)
+	}
+	return k, err
 }
 
 // allowed checks the condition.
@@ -125,8 +151,8 @@ func (w *write) allowed(old *item) error {
 	return conditionFailed(nil)
 }
 
-// next is the item after the write, nil if there is none.
-func (w *write) next(old *item) (*item, error) {
+// next is the item in t after the write, nil if there is none.
+func (w *write) next(t *table, old *item) (*item, error) {
 	switch w.verb {
 	case verbPut:
 		return newItem(w.attrs), nil
@@ -151,11 +177,17 @@ func (w *write) next(old *item) (*item, error) {
 	if it.size > maxItem {
 		return nil, invalid("Item size to update has exceeded the maximum allowed size")
 	}
+	if err := t.contents.accept(a); err != nil {
+		return nil, err
+	}
 	return it, nil
 }
 
-// outcome is the item before and after a write.
-type outcome struct{ old, next *item }
+// outcome is the item before and after a write, and the collection that it is in.
+type outcome struct {
+	old, next  *item
+	collection *collectionMetrics // nil if it was not asked for
+}
 
 // run carries out a write that stands alone.
 func (w *write) run(e *Engine, used usage) (outcome, error) {
@@ -165,10 +197,10 @@ func (w *write) run(e *Engine, used usage) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if err := w.fits(t.schema); err != nil {
+	if err := w.fits(t); err != nil {
 		return outcome{}, err
 	}
-	k, err := t.schema.key(w.attrs)
+	k, err := w.keyIn(t)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -178,13 +210,17 @@ func (w *write) run(e *Engine, used usage) (outcome, error) {
 		used.write(t.name, writeUnits(old.bytes()))
 		return outcome{}, err
 	}
-	next, err := w.next(old)
+	next, err := w.next(t, old)
 	if err != nil {
 		return outcome{}, err
 	}
-	t.contents.put(k, next)
 	used.write(t.name, writeUnits(old.bytes(), next.bytes()))
-	return outcome{old, next}, nil
+	used.writeIndexes(t.name, t.contents.put(k, next), 1)
+	o := outcome{old: old, next: next}
+	if w.measured {
+		o.collection = t.collection(k, w.attrs)
+	}
+	return o, nil
 }
 
 // checkDepth refuses lists and maps nested too deep.

@@ -1,0 +1,133 @@
+package remote_test
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/oncekey/oncekey/localtest/internal/remote"
+)
+
+// attach opens the server at the URL.
+func attach(t *testing.T, url string, variables ...string) *remote.Remote {
+	t.Helper()
+	r := remote.New(newStage(t).environment(append(variables, "LOCALTEST_DYNAMODB="+url)...))
+	if err := r.Open(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The environment's credentials sign, and its certificates are trusted.
+func TestSend_SignedOverHTTPS(t *testing.T) {
+	t.Parallel()
+	var seen atomic.Pointer[http.Request]
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.Store(r)
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(body)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the client that does not trust it
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	bundle := filepath.Join(t.TempDir(), "ca.pem")
+	newStage(t).write(bundle, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	r := attach(t, server.URL, "AWS_CA_BUNDLE="+bundle, "AWS_REGION=eu-west-1", "AWS_DEFAULT_REGION=eu-west-2",
+		"AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=secret", "AWS_SESSION_TOKEN=session")
+	reply, err := r.Send(t.Context(), "GetItem", []byte(`{"TableName":"t"}`))
+	if err != nil || string(reply.Body) != `{"TableName":"t"}` {
+		t.Fatalf("reply %+v, %v", reply, err)
+	}
+	h := seen.Load().Header
+	for name, want := range map[string]string{
+		"X-Amz-Target":         "DynamoDB_20120810.GetItem",
+		"X-Amz-Security-Token": "session",
+		"Authorization":        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/" + time.Now().UTC().Format("20060102") + "/eu-west-1/dynamodb/aws4_request",
+	} {
+		if !strings.HasPrefix(h.Get(name), want) {
+			t.Errorf("%s: %s, want %s", name, h.Get(name), want)
+		}
+	}
+
+	untrusted := remote.New(newStage(t).environment("LOCALTEST_DYNAMODB=" + server.URL))
+	if err := untrusted.Open(); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("without the bundle: %v", err)
+	}
+}
+
+// In a synctest bubble a call takes no virtual time, however long it takes, and whoever gives up gets away.
+func TestSend_FromABubble(t *testing.T) {
+	t.Parallel()
+	arrived, answer := make(chan string, 2), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if target := r.Header.Get("X-Amz-Target"); target != "DynamoDB_20120810.ListTables" {
+			arrived <- r.Header.Get("X-Amz-Date")
+			<-answer
+		}
+	}))
+	t.Cleanup(server.Close)
+	r := attach(t, server.URL)
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+		defer cancel()
+		done := make(chan error)
+		go func() {
+			_, err := r.Send(ctx, "GetItem", nil)
+			done <- err
+		}()
+		if date := <-arrived; strings.HasPrefix(date, "2000") {
+			t.Errorf("signed at %s, by the bubble's clock", date)
+		}
+		answer <- struct{}{}
+		if err := <-done; err != nil {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+
+		ctx, giveUp := context.WithCancel(t.Context())
+		go func() {
+			_, err := r.Send(ctx, "GetItem", nil)
+			done <- err
+		}()
+		<-arrived
+		giveUp()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want that of the context", err)
+		}
+		if passed := time.Since(began); passed != 0 {
+			t.Errorf("%v passed", passed)
+		}
+	})
+	answer <- struct{}{}
+}
+
+// A table that is made in the background is waited for, in real time.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		status := "CREATING"
+		if asked.Add(1) > 3 {
+			status = "ACTIVE"
+		}
+		_, _ = fmt.Fprintf(w, `{"Table": {"TableStatus": %q}}`, status)
+	}))
+	t.Cleanup(server.Close)
+	r := attach(t, server.URL)
+	synctest.Test(t, func(t *testing.T) {
+		if err := r.Wait("payments"); err != nil || asked.Load() != 4 {
+			t.Errorf("waited until %v after %d questions", err, asked.Load())
+		}
+	})
+}
