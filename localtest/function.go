@@ -1,9 +1,12 @@
 package localtest
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/oncekey/oncekey/localtest/internal/runtimeapi"
@@ -32,6 +35,10 @@ type Bootstrap struct {
 	// Concurrency is how many invocations one process may have at once; the process is told by
 	// AWS_LAMBDA_MAX_CONCURRENCY. Default 1.
 	Concurrency int
+
+	// ClockOffset is how far the clock of the processes is off: what [Now] says there. The clock of a program that
+	// asks somewhere else, and the deadlines of invocations, stay as they are. Default 0; may be negative.
+	ClockOffset time.Duration
 
 	// Stdout and Stderr get what the processes write. Default: the end of it is kept, and logged if
 	// the test fails. Writes never overlap.
@@ -74,6 +81,9 @@ func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
 type Function struct {
 	tb TB
 	fn *runtimeapi.Function
+
+	mu    sync.Mutex
+	ended bool // the test is over: nobody may report to tb; guarded by mu
 }
 
 // StartFunction runs a bootstrap as Lambda does: real processes, which ask a Runtime API on loopback
@@ -92,7 +102,8 @@ type Function struct {
 // # Time
 //
 // Deadlines are wall-clock time: at the time-out the process gets SIGKILL. Time does not stop
-// between invocations, unless the test calls [Function.Freeze].
+// between invocations, unless the test calls [Function.Freeze]. Clocks that differ are functions that
+// differ in Bootstrap.ClockOffset.
 //
 // # Points
 //
@@ -109,19 +120,32 @@ func StartFunction(tb TB, b Bootstrap) *Function {
 	}
 	fn, err := runtimeapi.New(runtimeapi.Config{
 		Path: b.Path, Args: b.Args, Env: b.Env,
-		Timeout: b.Timeout, Processes: b.Processes, Concurrency: b.Concurrency,
+		Timeout: b.Timeout, Processes: b.Processes, Concurrency: b.Concurrency, ClockOffset: b.ClockOffset,
 		Stdout: b.Stdout, Stderr: b.Stderr,
 	})
 	if err != nil {
 		tb.Fatalf("localtest: start function: %v", err)
 	}
+	f := &Function{tb: tb, fn: fn}
 	tb.Cleanup(func() {
 		fn.Close()
+		f.mu.Lock()
+		f.ended = true
+		f.mu.Unlock()
 		if t, ok := tb.(interface{ Failed() bool }); ok && t.Failed() && fn.Output() != "" {
 			tb.Logf("localtest: the function wrote:\n%s", fn.Output())
 		}
 	})
-	return &Function{tb: tb, fn: fn}
+	return f
+}
+
+// errorf fails the test, unless it is over: a front door has goroutines of its own.
+func (f *Function) errorf(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.ended {
+		f.tb.Errorf(format, args...)
+	}
 }
 
 // Invoke sends one event and waits for its end: the answer, the time-out, or the death of the
@@ -133,6 +157,34 @@ func StartFunction(tb TB, b Bootstrap) *Function {
 func (f *Function) Invoke(ctx context.Context, ev Event) (Response, error) {
 	r, err := f.fn.Invoke(ctx, runtimeapi.Event(ev))
 	return Response{Payload: r.Payload, Error: (*FunctionError)(r.Error), RequestID: r.RequestID, PID: r.PID}, err
+}
+
+// Deliver sends the same event again until the function succeeds, as Lambda does for asynchronous invocations: with the
+// same request id, after an error, a time-out or the death of the process. It returns the end of each try; the last one
+// says how it went. tries is how many there are at most: 3 is what Lambda does unless the function is configured
+// otherwise. Lambda waits one minute before the second try and two before the third; Deliver does not wait.
+//
+// SQS and streams are different: each delivery is an invocation of its own, by [Function.Invoke], with a request id of
+// its own, and an SQS message with a higher ApproximateReceiveCount.
+//
+// The error is that of Invoke, or says that tries is less than 1.
+func (f *Function) Deliver(ctx context.Context, ev Event, tries int) ([]Response, error) {
+	if tries < 1 {
+		return nil, fmt.Errorf("deliver: tries is %d, must be 1 or more", tries)
+	}
+	ev.RequestID = cmp.Or(ev.RequestID, runtimeapi.NewUUID())
+	var ends []Response
+	for range tries {
+		r, err := f.Invoke(ctx, ev)
+		if err != nil {
+			return ends, fmt.Errorf("deliver: %w", err)
+		}
+		ends = append(ends, r)
+		if r.Error == nil {
+			break
+		}
+	}
+	return ends, nil
 }
 
 // Kill sends SIGKILL to every process, with its group, and returns when they are gone. The next

@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/oncekey/oncekey/localtest"
 )
@@ -15,7 +17,20 @@ import (
 // The test binary is its own bootstrap.
 func TestMain(m *testing.M) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
-		lambda.Start(handle)
+		switch os.Getenv("EVENTS") {
+		case "":
+			lambda.Start(handle)
+		case localtest.RESTAPI.String():
+			lambda.Start(handleREST)
+		case localtest.HTTPAPI.String():
+			lambda.Start(handleHTTP)
+		case localtest.FunctionURL.String():
+			lambda.Start(handleURL)
+		case localtest.ALB.String():
+			lambda.Start(handleALB)
+		case "SQS":
+			lambda.Start(handleSQS)
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -25,6 +40,10 @@ type task struct {
 	Do    string
 	Value string
 }
+
+type unavailableError struct{ status string }
+
+func (e *unavailableError) Error() string { return e.status }
 
 type cardDeclinedError struct{ code string }
 
@@ -48,11 +67,21 @@ func handle(ctx context.Context, t task) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if lc, ok := lambdacontext.FromContext(ctx); ok {
+			req.Header.Set("X-Request-Id", lc.AwsRequestID)
+		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			return "", err
 		}
+		if resp.StatusCode >= http.StatusInternalServerError {
+			return "", &unavailableError{resp.Status}
+		}
 		return resp.Status, resp.Body.Close()
+	case "time":
+		return localtest.Now().UTC().Format(time.RFC3339), nil
+	case "put":
+		return put(ctx, t.Value)
 	case "points":
 		localtest.Point("before")
 		localtest.Point("after")

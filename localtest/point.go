@@ -20,6 +20,10 @@ func (f *Function) KillAt(point string, nth int) {
 // Reach says that the processes have caused the test's own code to come to this point. Where a kill
 // is armed, every process is gone when Reach returns (which of them it was cannot be seen from
 // here); else it returns at once.
+//
+// Called from a hook of [DB.Inject] it kills at the nth call to the table: after the call was applied from
+// [Fault].After; before it, and instead of it, from Before of a fault whose Kind is [RequestLost]. From
+// Before alone it kills while the request is under way: that is still applied.
 func (f *Function) Reach(point string) { f.fn.Reach(point) }
 
 // Point is for a test binary that is its own bootstrap: it names a point in the function, and does

@@ -15,6 +15,10 @@ const (
 	FunctionARN = "arn:aws:lambda:us-east-1:000000000000:function:" + functionName
 )
 
+// ClockVariable is the environment variable that tells a process how far its clock is off, as a
+// time.Duration's text.
+const ClockVariable = "LOCALTEST_CLOCK_OFFSET"
+
 // environment is what a process gets without asking: Lambda's variables and credentials that open
 // nothing. Nothing of this program's own environment is passed on, least of all real credentials.
 func environment(cfg Config, address string) []string {
@@ -41,6 +45,9 @@ func environment(cfg Config, address string) []string {
 	}
 	if cfg.Concurrency > 1 {
 		env = append(env, "AWS_LAMBDA_MAX_CONCURRENCY="+strconv.Itoa(cfg.Concurrency))
+	}
+	if cfg.ClockOffset != 0 {
+		env = append(env, ClockVariable+"="+cfg.ClockOffset.String())
 	}
 	return env
 }

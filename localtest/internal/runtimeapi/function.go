@@ -32,6 +32,7 @@ type Config struct {
 	InitTimeout time.Duration // from the start to the first request for an event; 0: 10 s
 	Processes   int           // at most at once; 0: 64
 	Concurrency int           // invocations at once in one process; 0: 1
+	ClockOffset time.Duration // of the clock that the processes are told to have
 	Stdout      io.Writer     // nil: kept, see Function.Output
 	Stderr      io.Writer     // nil: kept, see Function.Output
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -268,6 +269,59 @@ func TestFreeze_KilledAtTimeout(t *testing.T) {
 	r := <-ended
 	wantError(t, r, "Sandbox.Timedout", "Task timed out after 0.30 seconds")
 	wantGone(t, r.PID)
+}
+
+// Whatever happens to the processes at once, every invocation ends as one of the two, and nothing is left.
+func TestFunction_AllAtOnce(t *testing.T) {
+	t.Parallel()
+	f := start(t, Config{Processes: 3, Concurrency: 2})
+	var callers, others sync.WaitGroup
+	var answered atomic.Int64
+	for i := range 6 {
+		callers.Go(func() {
+			for n := range 15 {
+				if n%5 == 4 {
+					f.Kill()
+				}
+				value := fmt.Sprintf("%d-%d", i, n)
+				r, err := f.Invoke(t.Context(), do("echo", value))
+				switch {
+				case err != nil:
+					t.Errorf("%s: %v", value, err)
+				case r.Error != nil && r.Error.Type != "Runtime.ExitError":
+					t.Errorf("%s: %v", value, *r.Error)
+				case r.Error == nil && string(r.Payload) != `"`+value+`"`:
+					t.Errorf("%s: answer %q", value, r.Payload)
+				case r.Error == nil:
+					answered.Add(1)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	for _, disturb := range []func() error{f.Freeze, f.Thaw} {
+		others.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := disturb(); err != nil {
+					t.Error(err)
+					return
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	callers.Wait()
+	close(done)
+	others.Wait()
+	f.Close()
+	if n := len(f.alive()); n != 0 || answered.Load() == 0 {
+		t.Errorf("%d processes left, %d answers", n, answered.Load())
+	}
 }
 
 func TestReach_NothingArmed(t *testing.T) {
