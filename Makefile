@@ -12,7 +12,7 @@ LAMBDA  := GOOS=linux GOARCH=arm64
 BUILD   := CGO_ENABLED=0 go build -tags lambda.norpc -trimpath -ldflags '-s -w'
 FUNCTIONS := ./lambda/payments ./lambda/quickstart
 # ./... leaves dot folders out.
-PACKAGES := ./... ./.ci/snippets ./.ci/words
+PACKAGES := ./... ./.ci/differences ./.ci/snippets ./.ci/words
 
 ARTIFACTS_DIR ?= .cache/build
 FUZZTIME      ?= 30s
@@ -50,6 +50,22 @@ $(VENV)/installed: .ci/requirements.txt
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
+.PHONY: test-dynamodb-local
+test-dynamodb-local: ## Run the tests on the DynamoDB that the environment names, as README says; count what is skipped.
+	.ci/real
+
+.PHONY: independent
+independent: ## Hold the embedded DynamoDB against dynalite and moto; needs Node.js, npm and Python.
+	.ci/independent/run
+
+.PHONY: emulator
+emulator: ## Run the payments function under AWS's own emulator of Lambda's runtime.
+	.ci/rie/run
+
+.PHONY: clients
+clients: ## Run the AWS CLI and SDKs of other languages against the embedded DynamoDB.
+	.ci/clients/run
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME.
 	.ci/fuzz $(FUZZTIME)
@@ -76,13 +92,16 @@ clean: ## Remove what these targets made.
 modules:
 	go mod tidy -diff
 	go mod verify
+	go -C .ci/rie mod tidy -diff
 format:
 	$(LINT) fmt --diff $(PACKAGES)
+	go -C .ci/rie tool -modfile=../tools/go.mod golangci-lint fmt --diff ./...
 compile:
 	go build $(PACKAGES)
 	$(LAMBDA) $(BUILD) -o .cache/compile/ $(FUNCTIONS)
 lint:
 	$(LINT) run $(PACKAGES)
+	go -C .ci/rie tool -modfile=../tools/go.mod golangci-lint run ./...
 docs:
 	go run ./.ci/words
 	go run ./.ci/snippets
