@@ -1,4 +1,5 @@
-# `make` lists what there is. Needs Go, make and python3; everything else is installed by pinned version.
+# `make` lists what there is. Needs Go, make and python3, and Node.js for two targets; everything else is installed by
+# pinned version.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -55,7 +56,7 @@ test-dynamodb-local: ## Run the tests on the DynamoDB that the environment names
 	.ci/real
 
 .PHONY: independent
-independent: ## Hold the embedded DynamoDB against dynalite and moto; needs Node.js, npm and Python.
+independent: ## Hold the embedded DynamoDB against dynalite and moto; needs Node.js and npm, fetches 150 MB.
 	.ci/independent/run
 
 .PHONY: emulator
@@ -63,7 +64,7 @@ emulator: ## Run the payments function under AWS's own emulator of Lambda's runt
 	.ci/rie/run
 
 .PHONY: clients
-clients: ## Run the AWS CLI and SDKs of other languages against the embedded DynamoDB.
+clients: ## Run the AWS CLI and SDKs of other languages against the embedded DynamoDB; fetches 250 MB.
 	.ci/clients/run
 
 .PHONY: fuzz

@@ -1,7 +1,6 @@
 package localtest
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -29,11 +28,11 @@ type Call struct {
 	// Applied: the database carried the request out, whatever the caller was told. A refused write is not applied.
 	Applied bool
 	// ReadUnits and WriteUnits are what DynamoDB bills. A write refused by its condition is billed by the size of the
-	// item that is there, at least one unit. They are 0 on a real database, which does not say.
+	// item that is there, at least one unit. They are 0 on a real database, which is not asked for them.
 	ReadUnits, WriteUnits float64
 	// Err is the code of the error that the caller was answered, as "ConditionalCheckFailedException"; the name of the
 	// fault, as "ReplyLost", where the caller got no answer; "" after success. It is the same for a caller that has hung
-	// up meanwhile.
+	// up meanwhile. Where a real database did not answer it is what the network said.
 	Err string
 }
 
@@ -84,8 +83,8 @@ func (db *DB) log(c *Call) {
 }
 
 // apply carries the request out and notes what came of it. The error says that there was no answer.
-func (db *DB) apply(ctx context.Context, r request, c *Call) (answer, error) {
-	a, err := db.carryOut(ctx, r)
+func (db *DB) apply(r request, c *Call) (answer, error) {
+	a, err := db.carryOut(r)
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err != nil {

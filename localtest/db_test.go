@@ -238,6 +238,95 @@ func TestSweep_ByTheDatabasesClock(t *testing.T) {
 	}
 }
 
+// Which of several items go, in whatever order they are found; what expired more than five years ago never goes.
+func TestSweep_Chooses(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.EnableTTL(t, f.table, "expiration")
+	now := time.Unix(1_700_000_000, 0)
+	f.SetClock(func() time.Time { return now })
+	const day = 24 * 60 * 60
+	for id, age := range map[string]int64{"expired": 1, "not yet": -1, "long ago": 3 * day, "five years": 5*365*day + day, "no number": 0} {
+		expiration := number(now.Unix() - age)
+		if age == 0 {
+			expiration = text("1")
+		}
+		if _, err := f.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &f.table, Item: attributes{"id": text(id), "expiration": expiration}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() string {
+		var ids []string
+		for _, id := range []string{"expired", "five years", "long ago", "no number", "not yet"} {
+			if f.exists(id) {
+				ids = append(ids, id)
+			}
+		}
+		return strings.Join(ids, ", ")
+	}
+	if n := f.Sweep(48 * time.Hour); n != 1 || left() != "expired, five years, no number, not yet" {
+		t.Errorf("two days late: swept %d, left %s", n, left())
+	}
+	if n := f.Sweep(0); n != 1 || left() != "five years, no number, not yet" {
+		t.Errorf("swept %d, left %s", n, left())
+	}
+	defer func() {
+		if got := fmt.Sprint(recover()); got != "localtest: sweep: late is -1s, must not be negative" {
+			t.Errorf("panic %q", got)
+		}
+	}()
+	f.Sweep(-time.Second)
+}
+
+// What the log knows of keys follows the tables: refused, deleted and made anew.
+func TestCalls_KeysOfChangedTables(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	other := recordTable()
+	other.TableName = &f.table
+	other.AttributeDefinitions[0].AttributeName, other.KeySchema[0].AttributeName = aws.String("v"), aws.String("v")
+	key := func() string {
+		if _, err := f.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &f.table, Item: attributes{"id": text("by id"), "v": text("by v")}}); err != nil {
+			t.Fatal(err)
+		}
+		calls := f.Calls("PutItem")
+		return calls[len(calls)-1].Key
+	}
+	if _, err := f.client.CreateTable(ctx, other); code(err) != "ResourceInUseException" {
+		t.Errorf("made twice: %v", err)
+	}
+	if got := key(); got != "by id" {
+		t.Errorf("after a refused change: key %q", got)
+	}
+	if _, err := f.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &f.table}); err != nil {
+		t.Fatal(err)
+	}
+	if err := dynamodb.NewTableNotExistsWaiter(f.client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &f.table}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.client.CreateTable(ctx, other); err != nil {
+		t.Fatal(err)
+	}
+	if err := dynamodb.NewTableExistsWaiter(f.client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &f.table}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if got := key(); got != "by v" {
+		t.Errorf("made anew: key %q", got)
+	}
+}
+
+// A name that is unique is one that DynamoDB takes, however long it began.
+func TestCreateTable_LongName(t *testing.T) {
+	t.Parallel()
+	db := localtest.Start(t)
+	in := recordTable()
+	in.TableName = aws.String(strings.Repeat("n", 255))
+	if name := db.CreateTable(t, in); len(name) > 255 || !strings.HasPrefix(name, "nnnn") {
+		t.Errorf("table %s", name)
+	}
+}
+
 func TestInvocation(t *testing.T) {
 	t.Parallel()
 	var ended context.Context

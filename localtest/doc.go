@@ -48,6 +48,23 @@
 // [Function.Freeze] and [Function.Thaw] stop them and let them go on; [Now] is a clock that is off by as much as the
 // test says.
 //
+// A test binary becomes its own function by TestMain, and the SDK in there finds the table by its variable:
+//
+//	func TestMain(m *testing.M) {
+//		if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
+//			lambda.Start(handler) // with config.LoadDefaultConfig, as in production
+//		}
+//		os.Exit(m.Run())
+//	}
+//
+//	fn := localtest.StartFunction(t, localtest.Bootstrap{Env: []string{
+//		"IDEMPOTENCY_TABLE=" + table,
+//		"AWS_ENDPOINT_URL_DYNAMODB=" + db.Listen(t),
+//	}})
+//
+// A killed attempt is in progress until its lease ends. A second function with a ClockOffset beyond that, and
+// idempotency.Config{Now: localtest.Now} in it, sees the outcome unknown without waiting.
+//
 // # The same tests on a real DynamoDB
 //
 // One of three environment variables makes [Start] hand out another database instead, without a change to the tests:
@@ -56,14 +73,16 @@
 //	DYNAMODB_LOCAL_DIR=/opt/dynamodb-local             start the DynamoDBLocal.jar in that folder; needs Java
 //	DYNAMODB_LOCAL_IMAGE=amazon/dynamodb-local:3.3.1   start that container; needs Docker
 //
-// What is asked for and missing fails the tests, and says what is missing. Requests are signed with AWS_ACCESS_KEY_ID,
+// What is asked for and missing fails the tests, and says what is missing; run them with -count=1, or go test may show
+// the result of an earlier run. Requests are signed with AWS_ACCESS_KEY_ID,
 // AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN (made up if unset; for a profile: aws configure export-credentials) for
 // AWS_REGION, and AWS_CA_BUNDLE names certificates to trust besides the system's. What is started takes a free port,
-// serves one test binary, and ends with it, however that ends; it needs a POSIX shell. DynamoDB Local binds its port on
+// serves one test binary, and ends with it, however that ends, within seconds; it needs a POSIX shell. DynamoDB Local binds its port on
 // every interface.
 //
 // Tables get names of their own and are deleted at the end of the test. [DB.Client], [DB.Listen], faults, [DB.SetClock],
 // [DB.Sweep] and testing/synctest work as on the embedded database; a call over the network takes no virtual time.
-// What a real database cannot do: units in [DB.Calls], the fault [Unprocessed], a ClientRequestToken that lives by the
-// database's clock. Tests that need it call [OnlyEmbedded] and are skipped by name there.
+// What it cannot do there: units in [DB.Calls], the fault [Unprocessed], a ClientRequestToken that lives by the
+// database's clock, a database of one's own for ListTables. Tests that need it call [OnlyEmbedded] and are skipped by
+// name.
 package localtest

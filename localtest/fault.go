@@ -2,6 +2,7 @@ package localtest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -99,7 +100,7 @@ type Fault struct {
 	Delay time.Duration
 	// Reason is what [Throttled] gives as the reason for the first table of the request, one of those that
 	// ThrottlingReason in the API reference has, as "TableWriteKeyRangeThroughputExceeded". Default: the one for the
-	// limit of the table's billing mode.
+	// limit of the table's billing mode. A cancelled transaction has none.
 	Reason string
 	// Before runs when the call has arrived, before it is applied. It may use the database, or end the process.
 	Before func()
@@ -114,16 +115,14 @@ type armed struct {
 }
 
 // Inject arms a fault. Of several that fit a call, the first one injected hits; the others count the call as seen.
-// It skips the test if a real database cannot do it, and panics if Kind or Operation is none that there is: such a fault would strike nothing, and the test pass.
+// It panics if the fault cannot strike: Kind or Operation is none that there is, Kind is none for the Operation, or the
+// database is a real one that cannot do it ([OnlyEmbedded] skips a test for that).
+//
+// A fault that has never struck by the end of the test fails it: what it was to show was not shown. That is not so of
+// one with Times below zero, nor of one that [DB.ClearFaults] has disarmed.
 func (db *DB) Inject(f Fault) {
-	if !f.Kind.known() {
-		panic(fmt.Sprintf("localtest: inject a fault: Kind is %v, must be one of the package's constants", f.Kind))
-	}
-	if f.Operation != "" && !dynamo.Implements(f.Operation) {
-		panic(fmt.Sprintf("localtest: inject a fault: Operation is %q, must be one that the database implements", f.Operation))
-	}
-	if f.Kind == Unprocessed {
-		OnlyEmbedded(db.tb, "the fault Unprocessed")
+	if wrong := f.wrong(db.real == nil); wrong != "" {
+		panic("localtest: inject a fault: " + wrong)
 	}
 	f.Nth = max(1, f.Nth)
 	if f.Times == 0 {
@@ -133,6 +132,36 @@ func (db *DB) Inject(f Fault) {
 	defer db.mu.Unlock()
 	db.faults = append(db.faults, &armed{Fault: f})
 }
+
+// wrong says what keeps the fault from striking, "" for nothing.
+func (f Fault) wrong(embedded bool) string {
+	operations := map[FaultKind][]string{
+		Unprocessed:           {"BatchGetItem", "BatchWriteItem"},
+		TransactionInProgress: {"TransactWriteItems"},
+	}[f.Kind]
+	switch {
+	case !f.Kind.known():
+		return fmt.Sprintf("Kind is %v, must be one of the package's constants", f.Kind)
+	case f.Operation != "" && !dynamo.Implements(f.Operation):
+		return fmt.Sprintf("Operation is %q, must be one that the database implements", f.Operation)
+	case f.Operation != "" && operations != nil && !slices.Contains(operations, f.Operation):
+		return fmt.Sprintf("Kind is %v and Operation is %q, must be one of %v or left out", f.Kind, f.Operation, operations)
+	case f.Reason != "" && f.Kind != Throttled:
+		return fmt.Sprintf("Reason is %q and Kind is %v, must be Throttled to have a reason", f.Reason, f.Kind)
+	case f.Reason != "" && !throttlingReason.MatchString(f.Reason):
+		return fmt.Sprintf("Reason is %q, must be one such as TableWriteKeyRangeThroughputExceeded", f.Reason)
+	case f.Nth < 0:
+		return fmt.Sprintf("Nth is %d, must not be negative", f.Nth)
+	case f.Delay < 0:
+		return fmt.Sprintf("Delay is %v, must not be negative", f.Delay)
+	case f.Kind == Unprocessed && !embedded:
+		return "Kind is Unprocessed, which takes the embedded database: call OnlyEmbedded before"
+	}
+	return ""
+}
+
+// throttlingReason is the form that the API reference gives: resource, operation and limit.
+var throttlingReason = regexp.MustCompile(`^(Table|Index)(Read|Write)(ProvisionedThroughput|AccountLimit|KeyRangeThroughput|MaxOnDemandThroughput)Exceeded$`)
 
 // ClearFaults disarms every fault. Writes that are already on their way ([AppliedLate]) still arrive.
 func (db *DB) ClearFaults() {
@@ -160,4 +189,19 @@ func (db *DB) strike(c Call) Fault {
 		return Fault{}
 	}
 	return struck.Fault
+}
+
+// complain fails the test for faults that have never struck: what they were to show was not shown.
+func (db *DB) complain(tb TB) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, f := range db.faults {
+		if f.hit == 0 && f.Times > 0 {
+			kind := f.Kind.String()
+			if f.Kind == 0 {
+				kind = "without Kind"
+			}
+			tb.Errorf("localtest: the fault %s never struck: Operation %q, Table %q, Nth %d; %d calls fitted", kind, f.Operation, f.Table, f.Nth, f.seen)
+		}
+	}
 }

@@ -66,6 +66,9 @@ func TestFaults(t *testing.T) {
 		for _, transport := range []string{"in memory", "loopback"} {
 			t.Run(c.kind.String()+" "+transport, func(t *testing.T) {
 				t.Parallel()
+				if c.kind == localtest.Unprocessed {
+					localtest.OnlyEmbedded(t, "the fault Unprocessed")
+				}
 				f := newFixture(t)
 				opts := []func(*dynamodb.Options){}
 				if transport == "loopback" {
@@ -73,7 +76,7 @@ func TestFaults(t *testing.T) {
 					opts = append(opts, over(url))
 				}
 				f.client = f.Client(append(opts, once)...)
-				f.Inject(localtest.Fault{Operation: "PutItem", Kind: c.kind})
+				f.Inject(localtest.Fault{Table: f.table, Kind: c.kind})
 				err := f.create(t.Context(), "k")
 				if (err == nil) != (c.code == "-") || err != nil && code(err) != c.code {
 					t.Errorf("one try: %v", err)
@@ -84,7 +87,7 @@ func TestFaults(t *testing.T) {
 
 				f.ResetCalls()
 				f.client = f.Client(append(opts, func(o *dynamodb.Options) { o.RetryMaxAttempts = 2 })...)
-				f.Inject(localtest.Fault{Operation: "PutItem", Kind: c.kind})
+				f.Inject(localtest.Fault{Table: f.table, Kind: c.kind})
 				err = f.create(t.Context(), "again")
 				if c.kind == localtest.TruncatedReply && transport == "loopback" && code(err) == refused {
 					// Go's client may take the end of a body for the connection's, and the SDK then tries again.
@@ -147,6 +150,40 @@ func TestFault_ChoosesItsCalls(t *testing.T) {
 			if got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
+			f.ClearFaults() // some of them are not to strike
+		})
+	}
+}
+
+// A fault that did not strike is a test that has shown nothing.
+func TestInject_NeverStruck(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault   localtest.Fault
+		cleared bool
+		want    string
+	}{
+		"struck":        {localtest.Fault{Operation: "GetItem", Kind: localtest.RequestLost}, false, ""},
+		"another table": {localtest.Fault{Table: "records", Kind: localtest.RequestLost}, false, `the fault RequestLost never struck: Operation "", Table "records", Nth 1; 0 calls fitted`},
+		"too few calls": {localtest.Fault{Operation: "GetItem", Nth: 3, Kind: localtest.RequestLost}, false, `the fault RequestLost never struck: Operation "GetItem", Table "", Nth 3; 1 calls fitted`},
+		"a hook alone":  {localtest.Fault{Operation: "PutItem"}, false, `the fault without Kind never struck`},
+		"for ever":      {localtest.Fault{Operation: "PutItem", Times: -1}, false, ""},
+		"cleared":       {localtest.Fault{Operation: "PutItem"}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var tb recorder
+			db := localtest.Start(&tb)
+			table := db.CreateTable(t, recordTable())
+			db.Inject(c.fault)
+			_, _ = db.Client(once).GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: attributes{"id": text("k")}})
+			if c.cleared {
+				db.ClearFaults()
+			}
+			tb.end()
+			if got := tb.log.String(); tb.failed != (c.want != "") || !strings.Contains(got, c.want) {
+				t.Errorf("failed %v, log %q; want %q", tb.failed, got, c.want)
+			}
 		})
 	}
 }
@@ -159,6 +196,12 @@ func TestInject_Refuses(t *testing.T) {
 		"Kind is FaultKind(16)":       {Kind: localtest.Unprocessed + 1},
 		`Operation is "Putitem"`:      {Operation: "Putitem", Kind: localtest.ReplyLost},
 		`Operation is "CreateBackup"`: {Operation: "CreateBackup"},
+		`Kind is Unprocessed and Operation is "PutItem", must be one of [BatchGetItem BatchWriteItem]`: {Operation: "PutItem", Kind: localtest.Unprocessed},
+		`Kind is TransactionInProgress and Operation is "GetItem"`:                                     {Operation: "GetItem", Kind: localtest.TransactionInProgress},
+		`Reason is "TableWriteKeyRangeThroughputExceeded" and Kind is ServerError`:                     {Kind: localtest.ServerError, Reason: "TableWriteKeyRangeThroughputExceeded"},
+		`Reason is "NoSuchReason"`:           {Kind: localtest.Throttled, Reason: "NoSuchReason"},
+		`Nth is -1, must not be negative`:    {Kind: localtest.ReplyLost, Nth: -1},
+		`Delay is -1s, must not be negative`: {Delay: -time.Second},
 	} {
 		func() {
 			defer func() {
@@ -277,6 +320,7 @@ func TestFault_ConflictOfTransactions(t *testing.T) {
 
 func TestFault_Unprocessed(t *testing.T) {
 	t.Parallel()
+	localtest.OnlyEmbedded(t, "the fault Unprocessed")
 	f := newFixture(t)
 	f.Inject(localtest.Fault{Operation: "BatchWriteItem", Kind: localtest.Unprocessed})
 	var requests []types.WriteRequest

@@ -3,10 +3,8 @@ package localtest
 import (
 	"context"
 	"errors"
-	"io"
-	"log"
-	"net"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -35,6 +33,10 @@ func (k DoorKind) String() string { return httpevent.Kind(k).String() }
 
 // FrontDoor says how HTTP requests reach a function. Kind is required; what another kind of door has no setting for
 // must be left out.
+//
+// Events have the types of aws-lambda-go, and are written as these are: a member that is empty may be absent where the
+// real door writes null, false or an empty text. isBase64Encoded is absent from an event without base64, and
+// queryStringParameters from one without a query. A handler in another language must not take them for granted here.
 type FrontDoor struct {
 	Kind DoorKind
 
@@ -63,7 +65,7 @@ type FrontDoor struct {
 
 	// Authorize is the API's authorizer, or IAM before a function URL: it says who sends a request. An error refuses
 	// the request: an error that wraps [ErrForbidden] with 403, any other one with 401; a function URL has 403 for
-	// both. It runs concurrently, and must leave the body alone. For RESTAPI, HTTPAPI and FunctionURL; nil: everybody
+	// both. It runs concurrently, must leave the request as it is, and returns when the request's context is done. For RESTAPI, HTTPAPI and FunctionURL; nil: everybody
 	// may call, and the event names no caller.
 	Authorize func(*http.Request) (Identity, error)
 }
@@ -81,9 +83,11 @@ type Identity struct {
 	Scopes []string
 	// PrincipalID is whom a Lambda authorizer found. For RESTAPI.
 	PrincipalID string
-	// Context is what a Lambda authorizer adds (HTTPAPI: authorizer.lambda; RESTAPI: the members of authorizer).
+	// Context is what a Lambda authorizer adds. HTTPAPI: authorizer.lambda, as it is. RESTAPI: the members of authorizer,
+	// where numbers and booleans arrive as texts ("7", "true"), and lists, objects and nil cannot be: they fail the test.
 	Context map[string]any
-	// IAM is who has signed the request. For HTTPAPI, FunctionURL, and RESTAPI, where it is in requestContext.identity.
+	// IAM is who has signed the request. For HTTPAPI, FunctionURL (without CognitoIdentity and PrincipalOrgID), and
+	// RESTAPI, where it is in requestContext.identity (without CognitoIdentity.AMR and PrincipalOrgID).
 	IAM *events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription
 	// APIKeyID is the id of a usage plan's key. For RESTAPI; the key itself is the header x-api-key.
 	APIKeyID string
@@ -106,6 +110,9 @@ type Identity struct {
 // (Idempotency-Key). Headers between two hops are left out; Host and the X-Forwarded and trace headers are added, with
 // https as the scheme but for an ALB. The host that the client asked for stands for the API's domain.
 //
+// An HTTP API decodes the path before it looks for the route: /payments/a%2Fb does not fit "POST /payments/{id}", and
+// what follows a %3F is cut off. A REST API decodes each parameter for itself.
+//
 // Bodies above 10 MB (API Gateway), 6 MB (function URL) or 1 MB (ALB), and events above 6 MB, are refused with 413.
 //
 // # Answers
@@ -116,7 +123,8 @@ type Identity struct {
 //
 // Throttling, streamed answers, CORS, caches, mutual TLS and the reason phrase of an ALB are not simulated.
 //
-// A client that hangs up does not end the invocation.
+// A client that hangs up does not end the invocation; no answer is waited for. That a process cannot be started, or asks
+// for no event, fails the test, and so does a panic, which the client gets as a failure of the function.
 func (f *Function) Handler(d FrontDoor) http.Handler {
 	f.tb.Helper()
 	h, err := f.open(d)
@@ -127,25 +135,15 @@ func (f *Function) Handler(d FrontDoor) http.Handler {
 }
 
 // Listen serves [Function.Handler] on a free port of 127.0.0.1 until the end of the test, and returns the URL in front
-// of the paths of the routes: http://127.0.0.1:port, and the stage where there is one.
+// of the paths of the routes: http://127.0.0.1:port, and the stage where there is one. At the end every connection is
+// closed, and no request, Authorize included, is still being served afterwards.
 func (f *Function) Listen(d FrontDoor) string {
 	f.tb.Helper()
 	h, err := f.open(d)
 	if err != nil {
 		f.tb.Fatalf("localtest: %v", err)
 	}
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		f.tb.Fatalf("localtest: listen on loopback: %v", err)
-	}
-	server := &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: time.Minute,
-		ErrorLog:          log.New(io.Discard, "", 0), // a client that is gone is no news
-	}
-	go func() { _ = server.Serve(l) }() // returns when the server is closed
-	f.tb.Cleanup(func() { _ = server.Close() })
-	return "http://" + l.Addr().String() + h.door.Prefix()
+	return serveLoopback(f.tb, h) + h.door.Prefix()
 }
 
 func (f *Function) open(d FrontDoor) (*frontDoor, error) {
@@ -174,7 +172,16 @@ func (h *frontDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.door.Write(w, h.serve(r, id), id)
 }
 
-func (h *frontDoor) serve(r *http.Request, id string) httpevent.Answer {
+func (h *frontDoor) serve(r *http.Request, id string) (answer httpevent.Answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			if isAbort(p) {
+				panic(p)
+			}
+			h.f.errorf("localtest: front door: panic: %v\n%s", p, debug.Stack())
+			answer = h.door.Failed()
+		}
+	}()
 	in, refusal := h.door.Read(r, id, time.Now())
 	if refusal != nil {
 		return *refusal
@@ -196,23 +203,45 @@ func (h *frontDoor) serve(r *http.Request, id string) httpevent.Answer {
 	if refusal != nil {
 		return *refusal
 	}
-	return h.invoke(r.Context(), in, Event{Payload: payload, RequestID: id})
+	return h.invoke(r.Context(), in, runtimeapi.Event{Payload: payload, RequestID: id})
 }
 
 var errIntegrationTimeout = errors.New("the integration's time-out has passed")
 
-func (h *frontDoor) invoke(ctx context.Context, in *httpevent.Request, ev Event) httpevent.Answer {
-	ctx = context.WithoutCancel(ctx) // no door tells the function that its client is gone
+func (h *frontDoor) invoke(client context.Context, in *httpevent.Request, ev runtimeapi.Event) httpevent.Answer {
+	ctx, cancel := context.WithoutCancel(client), func() {} // no door tells the function that its client is gone
 	if t := h.door.Timeout(); t > 0 {
-		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t, errIntegrationTimeout)
-		defer cancel()
 	}
-	r, err := h.f.Invoke(ctx, ev)
+	ended := make(chan httpevent.Answer, 1)
+	err := h.f.fn.Begin(ctx, ev, func(r runtimeapi.Response, err error) {
+		defer cancel()
+		ended <- h.answer(in, r, err)
+	})
+	if err != nil {
+		cancel()
+		return h.answer(in, runtimeapi.Response{}, err)
+	}
+	select {
+	case a := <-ended:
+		return a
+	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), errIntegrationTimeout) {
+			return h.door.TimedOut()
+		}
+		return <-ended // cancelled after that was sent
+	case <-client.Done():
+		return h.door.Failed() // nobody reads it
+	}
+}
+
+// answer is for an invocation that has ended, which may be long after the door has given up: the test hears of its
+// failure all the same.
+func (h *frontDoor) answer(in *httpevent.Request, r runtimeapi.Response, err error) httpevent.Answer {
 	switch {
 	case err == nil && r.Error == nil:
 		return h.door.Answer(in, r.Payload)
-	case errors.Is(context.Cause(ctx), errIntegrationTimeout) && err != nil:
+	case errors.Is(err, errIntegrationTimeout):
 		return h.door.TimedOut()
 	case err != nil && !errors.Is(err, runtimeapi.ErrClosed):
 		h.f.errorf("localtest: front door: %v", err)

@@ -1,11 +1,12 @@
 package localtest_test
 
 import (
-	"context"
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -191,25 +192,38 @@ func TestListen_FunctionTimesOut(t *testing.T) {
 	wantHTTP(t, resp, doc, http.StatusBadGateway, `{"message":"Internal server error"}`)
 }
 
-// The client gets to read the refusal although it is still sending.
+// A client that sends everything before it reads gets to read the refusal: the door takes the rest in.
 func TestListen_TooLarge(t *testing.T) {
 	t.Parallel()
 	f := startEvents(t, localtest.ALB)
-	resp, doc := send(t, f.Listen(localtest.FrontDoor{Kind: localtest.ALB})+"/exit", strings.Repeat("x", 5<<20))
-	wantHTTP(t, resp, doc, http.StatusRequestEntityTooLarge, "413 Request Entity Too Large")
+	address := strings.TrimPrefix(f.Listen(localtest.FrontDoor{Kind: localtest.ALB}), "http://")
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	const size = 48 << 20 // far above what the sockets hold
+	if _, err := fmt.Fprintf(conn, "POST /exit HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", size); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(conn, zeros{}, size); err != nil {
+		t.Fatalf("the connection broke: %v", err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("%s, want 413", resp.Status)
+	}
 }
 
-// Nobody tells the function that its client is gone.
-func TestHandler_ClientGone(t *testing.T) {
-	t.Parallel()
-	f := startEvents(t, localtest.ALB)
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	w := httptest.NewRecorder()
-	f.Handler(localtest.FrontDoor{Kind: localtest.ALB}).ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodPost, "/payments", nil))
-	if w.Code != http.StatusCreated {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 func TestHandler_Refuses(t *testing.T) {
@@ -228,35 +242,6 @@ func TestHandler_Refuses(t *testing.T) {
 	} {
 		if !strings.Contains(tb.log.String(), want) {
 			t.Errorf("log %q lacks %q", &tb.log, want)
-		}
-	}
-}
-
-// What only shows when a request comes fails the test, and the client is told something.
-func TestHandler_FailsTheTest(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		args []string
-		door localtest.FrontDoor
-		want string
-	}{
-		{nil, localtest.FrontDoor{Kind: localtest.HTTPAPI, Authorize: func(*http.Request) (localtest.Identity, error) {
-			return localtest.Identity{PrincipalID: "p"}, nil
-		}}, "Authorize returned an identity: PrincipalID is set"},
-		{[]string{"-no-such-flag"}, localtest.FrontDoor{Kind: localtest.HTTPAPI}, "front door: invoke: bootstrap "},
-	} {
-		var tb recorder
-		f := localtest.StartFunction(&tb, localtest.Bootstrap{Path: "/bin/false", Args: row.args})
-		h := f.Handler(row.door)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-		if w.Code != http.StatusInternalServerError || !tb.failed || !strings.Contains(tb.log.String(), row.want) {
-			t.Errorf("%d, failed %v, log %q; want %q", w.Code, tb.failed, &tb.log, row.want)
-		}
-		tb.end()
-		tb.failed = false
-		if h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)); tb.failed {
-			t.Error("reported to a test that is over")
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +16,8 @@ import (
 
 // Bootstrap says what to run as the function. The zero value runs the test binary itself.
 type Bootstrap struct {
-	// Path is the program, as Lambda would run it: it asks the Runtime API for events.
+	// Path is the program, as Lambda would run it: it asks the Runtime API for events. A relative one
+	// starts from the directory in which StartFunction is called.
 	// "" is the running binary: its TestMain (or main) has to call lambda.Start where the
 	// environment has AWS_LAMBDA_RUNTIME_API.
 	Path string
@@ -41,7 +44,9 @@ type Bootstrap struct {
 	ClockOffset time.Duration
 
 	// Stdout and Stderr get what the processes write. Default: the end of it is kept, and logged if
-	// the test fails. Writes never overlap.
+	// the test fails. Writes never overlap. They must not block, nor call methods of the Function: a
+	// process that writes more waits for them, its end waits for one second, and then what they have
+	// not taken is lost.
 	Stdout, Stderr io.Writer
 }
 
@@ -94,7 +99,8 @@ type Function struct {
 //
 // The first invocation starts a process. One that has answered is used again; a further one starts
 // when all are busy. A panic ends the process, and the next invocation starts another one. At the
-// end of tb every process is killed; on Linux they also die with a test that dies before that.
+// end of tb every process is killed. On Linux bootstraps also die with a test that dies before that;
+// what they have started does not.
 //
 // Killing and freezing reach every process of the function's process group: the bootstrap and what it
 // has started. A child that leaves the group (setsid) is the function's own affair, and outlives it.
@@ -105,15 +111,22 @@ type Function struct {
 // between invocations, unless the test calls [Function.Freeze]. Clocks that differ are functions that
 // differ in Bootstrap.ClockOffset.
 //
+// StartFunction must be called outside of a testing/synctest bubble, and fails the test inside: the
+// bubble's time jumps ahead while everything in it waits, processes do not, and all time-outs would
+// be over at once.
+//
 // # Points
 //
 // [Function.KillAt] arms a kill at a named point: a place in the test's own code that the processes
 // cause to run, such as a fake of another service or a hook of the table ([Function.Reach]), or, where
 // the test binary is its own bootstrap, a place in the function ([Point]).
 //
-// StartFunction fails the test if there is no such program.
+// StartFunction fails the test if there is no such program, or b has something that cannot be.
 func StartFunction(tb TB, b Bootstrap) *Function {
 	tb.Helper()
+	if inBubble() {
+		tb.Fatalf("localtest: start function: called inside of a testing/synctest bubble, must be called outside: processes know no virtual time")
+	}
 	if b.Path == "" && os.Getenv(runtimeapi.PointsVariable) != "" {
 		// Else each process would run the tests, and start processes.
 		tb.Fatalf("localtest: this process is itself a function: its TestMain (or main) must call lambda.Start where AWS_LAMBDA_RUNTIME_API is set")
@@ -139,7 +152,15 @@ func StartFunction(tb TB, b Bootstrap) *Function {
 	return f
 }
 
-// errorf fails the test, unless it is over: a front door has goroutines of its own.
+// inBubble: the head of a goroutine's stack names its testing/synctest bubble, as in
+// "goroutine 7 [running, synctest bubble 1]:". There is no function to ask.
+func inBubble() bool {
+	var stack [256]byte
+	head, _, _ := strings.Cut(string(stack[:runtime.Stack(stack[:], false)]), "]")
+	return strings.Contains(head, ", synctest bubble ")
+}
+
+// errorf fails the test, unless it is over: a handler may still be in use then.
 func (f *Function) errorf(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -191,8 +212,8 @@ func (f *Function) Deliver(ctx context.Context, ev Event, tries int) ([]Response
 // invocation starts a new one.
 func (f *Function) Kill() { f.fn.Kill() }
 
-// Freeze stops every process where it is (SIGSTOP) and returns when they stand still; on systems
-// without signals it fails the test. A process with an invocation in hand stands until [Function.Thaw]
+// Freeze stops every process where it is (SIGSTOP) and returns when they stand still (what they have
+// started is stopped, too, and not waited for); on systems without signals it fails the test. A process with an invocation in hand stands until [Function.Thaw]
 // or its time-out, and other invocations run in other processes meanwhile. An idle one runs on when it
 // is given an event, as Lambda's do.
 func (f *Function) Freeze() {

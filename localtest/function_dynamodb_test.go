@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -90,8 +91,11 @@ func TestReach_BeforeIsApplied(t *testing.T) {
 	db.Inject(localtest.Fault{Operation: "PutItem", Before: func() { f.Reach("write") }})
 	f.KillAt("write", 1)
 	wantError(t, invoke(t, f, "put", "order-1"), "Runtime.ExitError: ")
-	for db.Calls("PutItem")[0].Err == "" && !db.Calls("PutItem")[0].Applied {
-		runtime.Gosched() // the write goes on without its sender
+	for end := time.Now().Add(longEnough); !db.Calls("PutItem")[0].Applied; {
+		if call := db.Calls("PutItem")[0]; call.Err != "" || time.Now().After(end) {
+			t.Fatalf("the write without its sender is not applied: %+v", call)
+		}
+		runtime.Gosched()
 	}
 	wantAnswer(t, invoke(t, f, "put", "order-1"), `"found"`)
 }

@@ -9,9 +9,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oncekey/oncekey/localtest"
@@ -82,7 +84,7 @@ func (r *recorder) run(f func()) (logged string) {
 }
 
 func (r *recorder) end() {
-	for _, f := range r.cleanups {
+	for _, f := range slices.Backward(r.cleanups) {
 		f()
 	}
 }
@@ -175,10 +177,27 @@ func TestStartFunction_Refuses(t *testing.T) {
 	if !strings.Contains(tb.log.String(), "no such file") {
 		t.Errorf("no such program: %q", &tb.log)
 	}
+	tb.run(func() { localtest.StartFunction(&tb, localtest.Bootstrap{Env: []string{"A=\x00"}}) })
+	if !strings.Contains(tb.log.String(), `Env has "A=\x00", must have no NUL`) {
+		t.Errorf("environment with NUL: %q", &tb.log)
+	}
 	f := localtest.StartFunction(t, localtest.Bootstrap{Timeout: time.Minute})
 	if got := invoke(t, f, "start", ""); !strings.Contains(string(got.Payload), "itself a function") {
 		t.Errorf("a function that starts itself: %s", got.Payload)
 	}
+}
+
+// Time that jumps ahead would end every process at its start.
+func TestStartFunction_InBubble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(*testing.T) {
+		var tb recorder
+		defer tb.end()
+		log := tb.run(func() { localtest.StartFunction(&tb, localtest.Bootstrap{}) })
+		if !strings.Contains(log, "inside of a testing/synctest bubble") {
+			t.Errorf("log %q", log)
+		}
+	})
 }
 
 func TestKillAt_Refuses(t *testing.T) {

@@ -1,7 +1,6 @@
 package localtest
 
 import (
-	"context"
 	"slices"
 	"time"
 )
@@ -77,7 +76,7 @@ func (db *DB) takeLate(chosen func(lateWrite) bool) []lateWrite {
 func (db *DB) arrive(writes []lateWrite) int {
 	for _, w := range writes {
 		// What became of it, the caller does not hear.
-		if _, err := db.apply(context.Background(), w.request, w.call); err != nil {
+		if _, err := db.apply(w.request, w.call); err != nil {
 			db.tb.Errorf("localtest: a late request of %s: %v", w.call.Operation, err)
 		}
 		db.told(w.call, AppliedLate.String())

@@ -54,6 +54,7 @@ func Start(tb TB) *DB {
 	db := &DB{tb: tb, real: realDB(tb)}
 	db.SetClock(time.Now)
 	db.engine = dynamo.New(db.now)
+	tb.Cleanup(func() { db.complain(tb) })
 	return db
 }
 
@@ -62,7 +63,12 @@ func (db *DB) now() time.Time { return (*db.clock.Load())() }
 // SetClock sets the database's clock: what [DB.Sweep] takes for expired, how long a ClientRequestToken is
 // remembered, when an [AppliedLate] write arrives. Default: time.Now, which is virtual inside testing/synctest. now
 // must not call methods of the DB.
-func (db *DB) SetClock(now func() time.Time) { db.clock.Store(&now) }
+func (db *DB) SetClock(now func() time.Time) {
+	if now == nil {
+		panic("localtest: set clock: now is nil, must be a function such as time.Now")
+	}
+	db.clock.Store(&now)
+}
 
 // Client is a client of the database, made from the SDK's defaults (retries included), region us-east-1 and made-up
 // credentials; optFns change its options. It calls the database in the caller's goroutine, without a socket.
@@ -83,8 +89,8 @@ func newClient(serve exchange, optFns ...func(*dynamodb.Options)) *dynamodb.Clie
 
 // setup is a client whose calls meet no fault and appear in no log.
 func (db *DB) setup() *dynamodb.Client {
-	return newClient(func(ctx context.Context, operation string, body []byte) (answer, error) {
-		return db.carryOut(ctx, db.parse(operation, body))
+	return newClient(func(_ context.Context, operation string, body []byte) (answer, error) {
+		return db.carryOut(db.parse(operation, body))
 	})
 }
 
@@ -95,19 +101,31 @@ func (db *DB) described() *dynamodb.Client {
 	})
 }
 
-// CreateTable makes a table of the given shape and returns its name: in.TableName and what makes it unique. The table
-// is ACTIVE, and is deleted at the end of the test. The calls meet no fault and are not logged.
+// maxTableName is in bytes.
+const maxTableName = 255
+
+// CreateTable makes a table of the given shape and returns its name: in.TableName, cut if it is long, and what makes it
+// unique. The table is ACTIVE. At the end of tb's test a real database deletes it (so it is not protected against that
+// there); the embedded one goes as a whole. The calls meet no fault and are not logged.
 func (db *DB) CreateTable(tb TB, in *dynamodb.CreateTableInput) string {
 	tb.Helper()
+	if in == nil || aws.ToString(in.TableName) == "" {
+		tb.Fatalf("localtest: create table: TableName is empty, must be the beginning of the table's name")
+	}
 	db.mu.Lock()
 	db.tables++
-	name := fmt.Sprintf("%s-%d", strings.TrimSuffix(aws.ToString(in.TableName), "-"), db.tables)
+	suffix := fmt.Sprintf("-%d", db.tables)
 	db.mu.Unlock()
 	if db.real != nil { // others have tables there
-		name += "-" + strings.ToLower(rand.Text())
+		suffix += "-" + strings.ToLower(rand.Text())
 	}
+	name := strings.TrimSuffix(aws.ToString(in.TableName), "-")
+	name = name[:min(len(name), maxTableName-len(suffix))] + suffix
 	unique := *in
 	unique.TableName = &name
+	if db.real != nil {
+		unique.DeletionProtectionEnabled = nil // or it could not be deleted
+	}
 	if _, err := db.setup().CreateTable(context.Background(), &unique); err != nil {
 		tb.Fatalf("localtest: create table %s: %v", name, err)
 	}
@@ -128,8 +146,8 @@ func (db *DB) deleteTable(tb TB, name string) {
 }
 
 // EnableTTL makes attribute the table's time to live, as UpdateTimeToLive does: items whose attribute is a number of
-// seconds that has passed go at the next [DB.Sweep], and not before. The call meets no fault and is not logged; on a
-// real database none is made, since nothing but Sweep shall delete.
+// seconds that has passed go at the next [DB.Sweep], and not before. The call meets no fault and is not logged. A real
+// database is not told, since nothing but Sweep shall delete: DescribeTimeToLive says DISABLED there.
 func (db *DB) EnableTTL(tb TB, table, attribute string) {
 	tb.Helper()
 	enabled := true

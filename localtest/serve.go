@@ -66,7 +66,7 @@ func (db *DB) suffer(ctx context.Context, f Fault, r request, c *Call) (answer, 
 	if f.Kind.applies() {
 		db.applyDue() // not sooner: the call may have waited
 		var err error
-		if a, err = db.apply(ctx, r, c); err != nil {
+		if a, err = db.apply(r, c); err != nil {
 			return answer{}, err
 		}
 		if f.After != nil {

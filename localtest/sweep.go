@@ -15,16 +15,20 @@ import (
 // Sweep deletes the items whose time to live has passed more than late ago by the database's clock, in every table
 // that has it on, and returns how many these were. 0 deletes all that have expired. DynamoDB itself typically takes
 // some days for it and serves the items meanwhile, as this database does until Sweep is called; what expired more
-// than five years ago it never deletes.
+// than five years ago it never deletes. It panics if late is negative: what has not expired never goes.
 func (db *DB) Sweep(late time.Duration) int {
+	if late < 0 {
+		panic(fmt.Sprintf("localtest: sweep: late is %v, must not be negative", late))
+	}
 	db.applyDue()
-	since := db.now().Add(-late)
+	now := db.now()
+	by := now.Add(-late)
 	if db.real == nil {
-		return db.engine.Sweep(since)
+		return db.engine.Sweep(by)
 	}
 	swept := 0
 	for table, attribute := range db.engine.TimeToLive() {
-		n, err := sweepTable(db.setup(), table, attribute, since)
+		n, err := sweepTable(db.setup(), table, attribute, by, now)
 		if err != nil {
 			db.tb.Errorf("localtest: sweep table %s: %v", table, err)
 		}
@@ -34,7 +38,7 @@ func (db *DB) Sweep(late time.Duration) int {
 }
 
 // sweepTable does the work of time to live on a real table.
-func sweepTable(client *dynamodb.Client, table, attribute string, since time.Time) (swept int, err error) {
+func sweepTable(client *dynamodb.Client, table, attribute string, by, now time.Time) (swept int, err error) {
 	ctx := context.Background()
 	described, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {
@@ -49,7 +53,7 @@ func sweepTable(client *dynamodb.Client, table, attribute string, since time.Tim
 		}
 		for _, item := range page.Items {
 			seen, ok := item[attribute].(*types.AttributeValueMemberN)
-			if !ok || !dynamo.Expired(seen.Value, since) {
+			if !ok || !dynamo.Expired(seen.Value, by, now) {
 				continue
 			}
 			key := map[string]types.AttributeValue{}

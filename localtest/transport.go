@@ -2,7 +2,6 @@ package localtest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"sync"
 	"syscall"
-	"time"
 
 	"github.com/oncekey/oncekey/localtest/internal/dynamo"
 )
@@ -74,59 +71,7 @@ func (brokenOff) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 // included, is still being served afterwards.
 func (db *DB) Listen(tb TB) string {
 	tb.Helper()
-	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatalf("localtest: listen on loopback: %v", err)
-	}
-	requests := &gate{next: db.Handler()}
-	server := &http.Server{Handler: requests, ReadHeaderTimeout: time.Minute}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			tb.Errorf("localtest: serve on loopback: %v", err)
-		}
-	}()
-	tb.Cleanup(func() {
-		_ = server.Close() // what fails to close is closed with the process
-		<-done
-		requests.shut() // Close waits for no handler
-	})
-	return "http://" + l.Addr().String()
-}
-
-// gate lets requests pass until it is shut.
-type gate struct {
-	next http.Handler
-
-	mu     sync.Mutex
-	isShut bool
-	inside sync.WaitGroup
-}
-
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !g.enter() {
-		panic(http.ErrAbortHandler) // its connection is closed
-	}
-	defer g.inside.Done()
-	g.next.ServeHTTP(w, r)
-}
-
-func (g *gate) enter() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.isShut {
-		g.inside.Add(1)
-	}
-	return !g.isShut
-}
-
-// shut returns when no request is inside and none can come in any more.
-func (g *gate) shut() {
-	g.mu.Lock()
-	g.isShut = true
-	g.mu.Unlock()
-	g.inside.Wait()
+	return serveLoopback(tb, db.Handler())
 }
 
 // Handler serves the database over HTTP, in DynamoDB's JSON protocol; signatures are not checked.

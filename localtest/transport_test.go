@@ -51,7 +51,6 @@ func TestListen_WaitsForItsRequests(t *testing.T) {
 	t.Parallel()
 	var tb recorder
 	f := newFixture(t)
-	localtest.OnlyEmbedded(t, "a request that is carried out after its caller has hung up")
 	f.client = f.Client(once, over(f.Listen(&tb)))
 	arrived, answered := make(chan struct{}), make(chan struct{})
 	f.Inject(localtest.Fault{Operation: "PutItem", Before: func() { close(arrived); <-answered }})

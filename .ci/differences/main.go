@@ -3,8 +3,8 @@
 //
 //	LOCALTEST_DYNAMODB=http://127.0.0.1:8000 go run ./.ci/differences TABLE PACKAGE
 //
-// A test that fails and is not in the table is an error, and so is a line of the table whose test passes or does not
-// exist: the table says no less and no more than what is so.
+// A test that fails and is not in the table is an error, and so is one that came to no end, and a line of the table
+// whose test passes or does not exist: the table says no less and no more than what is so.
 package main
 
 import (

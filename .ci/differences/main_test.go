@@ -31,21 +31,25 @@ func TestCompare(t *testing.T) {
 		table, events string
 		counts        [3]int // passed, known, skipped
 		problems      []string
+		silent        string // tests of the package of which there is nothing in the events
 	}{
-		"all passes":               {"", passes, [3]int{1, 0, 0}, nil},
-		"failure that is unknown":  {"", stream("fail TestA"), [3]int{}, []string{"not in the table: TestA"}},
-		"failure that is known":    {"fail TestA why", stream("fail TestA"), [3]int{0, 1, 0}, nil},
-		"known one passes":         {"fail TestA why", passes, [3]int{}, []string{"line 1: TestA passes"}},
-		"known one is not there":   {"\nfail TestC why", passes, [3]int{1, 0, 0}, []string{"line 2: there is no test TestC"}},
-		"subtest":                  {"fail TestB/one why", subtests, [3]int{1, 1, 0}, nil},
-		"subtest that is unknown":  {"", subtests, [3]int{1, 0, 0}, []string{"not in the table: TestB/one"}},
-		"whole test, half of it":   {"fail TestB/* why", subtests, [3]int{0, 1, 0}, []string{"line 1: TestB/two passes"}},
-		"several by their start":   {"fail TestA* why", stream("fail TestA1", "fail TestA2", "pass TestB"), [3]int{1, 2, 0}, nil},
-		"failure beside subtests":  {"", stream("pass TestB/one", "fail TestB"), [3]int{1, 0, 0}, []string{"not in the table: TestB"}},
-		"crash":                    {"", stream("run TestA", "output TestA panic: oh"), [3]int{}, []string{"not in the table: TestA\npanic: oh"}},
-		"skipped by the table":     {"skip TestS* why", passes, [3]int{1, 0, 2}, nil},
-		"skipped one is not there": {"skip TestC why", passes, [3]int{1, 0, 0}, []string{"line 1: there is no test TestC"}},
-		"skipped by itself":        {"", stream("output TestA     a_test.go:1: the clock\n", "output TestA --- SKIP: TestA (0.00s)\n", "skip TestA"), [3]int{0, 0, 1}, nil},
+		"all passes":               {"", passes, [3]int{1, 0, 0}, nil, ""},
+		"failure that is unknown":  {"", stream("fail TestA"), [3]int{}, []string{"not in the table: TestA"}, ""},
+		"failure that is known":    {"fail TestA why", stream("fail TestA"), [3]int{0, 1, 0}, nil, ""},
+		"known one passes":         {"fail TestA why", passes, [3]int{}, []string{"line 1: TestA passes"}, ""},
+		"known one is not there":   {"\nfail TestC why", passes, [3]int{1, 0, 0}, []string{"line 2: there is no test TestC"}, ""},
+		"subtest":                  {"fail TestB/one why", subtests, [3]int{1, 1, 0}, nil, ""},
+		"subtest that is unknown":  {"", subtests, [3]int{1, 0, 0}, []string{"not in the table: TestB/one"}, ""},
+		"whole test, half of it":   {"fail TestB/* why", subtests, [3]int{0, 1, 0}, []string{"line 1: TestB/two passes"}, ""},
+		"several by their start":   {"fail TestA* why", stream("fail TestA1", "fail TestA2", "pass TestB"), [3]int{1, 2, 0}, nil, ""},
+		"failure beside subtests":  {"", stream("pass TestB/one", "fail TestB"), [3]int{1, 0, 0}, []string{"not in the table: TestB"}, ""},
+		"crash":                    {"", stream("run TestA", "output TestA panic: oh"), [3]int{}, []string{"no result: TestA\npanic: oh"}, ""},
+		"crash of a known one":     {"fail TestA why", stream("run TestA", "output TestA panic: oh"), [3]int{}, []string{"no result: TestA\npanic: oh"}, ""},
+		"crash before the others":  {"fail TestA why\nskip TestS* why", stream("run TestA", "fail TestA"), [3]int{0, 1, 2}, []string{"no result: TestB"}, "TestB TestS1 TestS2"},
+		"crash in a subtest":       {"fail TestB/* why", stream("run TestB", "run TestB/one", "pass TestB/one", "run TestB/two"), [3]int{}, []string{"line 1: TestB/one passes", "no result: TestB/two"}, ""},
+		"skipped by the table":     {"skip TestS* why", passes, [3]int{1, 0, 2}, nil, "TestS1 TestS2"},
+		"skipped one is not there": {"skip TestC why", passes, [3]int{1, 0, 0}, []string{"line 1: there is no test TestC"}, ""},
+		"skipped by itself":        {"", stream("output TestA     a_test.go:1: the clock\n", "output TestA --- SKIP: TestA (0.00s)\n", "skip TestA"), [3]int{0, 0, 1}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			known, err := parseTable(row.table)
@@ -56,7 +60,13 @@ func TestCompare(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := compare(known, []string{"TestA", "TestB", "TestS1", "TestS2"}, rs)
+			names := strings.Fields(row.silent)
+			for _, r := range rs {
+				if above(r.name) == "" {
+					names = append(names, r.name)
+				}
+			}
+			c := compare(known, names, rs)
 			if got := [3]int{c.passed, sum(c.known), sum(c.skipped)}; got != row.counts {
 				t.Errorf("counts %v, want %v", got, row.counts)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +42,11 @@ func (rs results) anyFailed() bool {
 		}
 	}
 	return false
+}
+
+// began reports whether there is anything of the test. One that panics or takes too long ends those behind it as well.
+func (rs results) began(name string) bool {
+	return slices.ContainsFunc(rs, func(r *result) bool { return r.name == name })
 }
 
 // judged are the tests that a table speaks of: those without subtests, and one that failed though no subtest of it did.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -53,6 +54,11 @@ func parseTable(text string) (table, error) {
 		t = append(t, l)
 	}
 	return t, nil
+}
+
+// skips reports whether the test must not run.
+func (t table) skips(test string) bool {
+	return slices.ContainsFunc(t, func(l line) bool { return l.skip && l.matches(test) })
 }
 
 // skipPattern is the value of go test's -skip.

@@ -23,7 +23,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: rie FOLDER, with the executables aws-lambda-rie, bootstrap and dynamodb in it")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// SIGPIPE, too: whoever reads the lines may leave (as head does), and the processes must not be left behind.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	err := run(ctx, os.Args[1])
 	stop()
 	if err != nil {

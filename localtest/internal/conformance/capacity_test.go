@@ -84,6 +84,7 @@ func TestCapacity_Item(t *testing.T) {
 		{"put-over-larger", sized("d", 3000), func() (*types.ConsumedCapacity, error) { return put(item{"id": "d"}) }, 3},
 		{"put-over-smaller", item{"id": "e"}, func() (*types.ConsumedCapacity, error) { return put(sized("e", 3000)) }, 3},
 		{"update-absent", nil, func() (*types.ConsumedCapacity, error) { return update("f", "SET n = :v", item{":v": 1}) }, 1},
+		{"update-removes-nothing", nil, func() (*types.ConsumedCapacity, error) { return update("removes", "REMOVE n", nil) }, 1},
 		{"update-of-large", sized("g", 3000), func() (*types.ConsumedCapacity, error) { return update("g", "SET n = :v", item{":v": 1}) }, 3},
 		{"update-shrinks", sized("h", 3000), func() (*types.ConsumedCapacity, error) { return update("h", "REMOVE filler", nil) }, 3},
 		{"update-grows", sized("i", 1024), func() (*types.ConsumedCapacity, error) { return update("i", "SET n = :v", item{":v": 1}) }, 2},

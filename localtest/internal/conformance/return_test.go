@@ -34,6 +34,8 @@ func TestReturnValues_Update(t *testing.T) {
 		{name: "absent-all-old", ask: types.ReturnValueAllOld, absent: true, update: "SET n = :v", values: item{":v": 2}},
 		{name: "absent-all-new", ask: types.ReturnValueAllNew, absent: true, update: "SET n = :v", values: item{":v": 2}, want: item{"n": 2}},
 		{name: "absent-updated-old", ask: types.ReturnValueUpdatedOld, absent: true, update: "SET n = :v", values: item{":v": 2}},
+		{name: "absent-updated-old-removed", ask: types.ReturnValueUpdatedOld, absent: true, update: "REMOVE n"},
+		{name: "absent-updated-new-removed", ask: types.ReturnValueUpdatedNew, absent: true, update: "REMOVE m.a"},
 		{name: "absent-updated-new", ask: types.ReturnValueUpdatedNew, absent: true, update: "SET n = :v", values: item{":v": 2}, want: item{"n": 2}},
 	}
 	for _, row := range rows {

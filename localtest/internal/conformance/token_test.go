@@ -83,6 +83,7 @@ func TestToken_Length(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	longest := token(t) + strings.Repeat("-", 36)
+	wantCode(t, f.transactAs("", f.addAction("k")), invalid)
 	wantCode(t, f.transactAs(longest[:37], f.addAction("k")), invalid)
 	f.wantStored(item{"id": "k"}, nil)
 	wantCode(t, f.transactAs(longest[:36], f.addAction("k")), "")

@@ -181,6 +181,38 @@ func TestTransact_ValidationError(t *testing.T) {
 	}
 }
 
+// A key that does not fit its table is the only reason: no other action is looked into, and no condition asked.
+func TestTransact_KeyAlone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	fails := f.checkAction(item{"id": "absent"}, expressions{condition: "attribute_exists(id)"})
+	number := func(n int) types.TransactWriteItem { return f.putAction(item{"id": n}, expressions{}) }
+	for name, row := range map[string]struct {
+		actions []types.TransactWriteItem
+		want    []string
+	}{
+		"first":  {[]types.TransactWriteItem{number(7), number(8), fails}, []string{"ValidationError", "None", "None"}},
+		"middle": {[]types.TransactWriteItem{fails, number(7), number(8)}, []string{"None", "ValidationError", "None"}},
+	} {
+		t.Run(name, func(t *testing.T) { wantReasons(t, f.on(t).transact(row.actions...), row.want...) })
+	}
+}
+
+// An update that only removes leaves no item behind where there was none.
+func TestTransact_RemoveFromNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	remove := func(id, condition string) types.TransactWriteItem {
+		return f.updateAction(item{"id": id}, expressions{update: "REMOVE a1, b1.c1", condition: condition})
+	}
+	wantCode(t, f.transact(remove("a", ""), remove("b", "attribute_not_exists(id)"), f.addAction("c")), "")
+	wantReasons(t, f.transact(remove("a", "attribute_exists(id)")), failedReason)
+	for _, id := range []string{"a", "b"} {
+		f.wantStored(item{"id": id}, nil)
+	}
+	f.wantStored(item{"id": "c"}, item{"id": "c", "n": 1})
+}
+
 // What is wrong with the request itself is refused as a whole.
 func TestInvalid_Transact(t *testing.T) {
 	t.Parallel()
@@ -256,12 +288,12 @@ func TestTransact_Size(t *testing.T) {
 func TestTransactGet(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.put(item{"id": "a", "n": 1, "m": item{"x": 1, "y": 2}}, item{"id": "b", "n": 2})
+	f.put(item{"id": "a", "n": 1, "m": item{"x": 1, "y": 2}}, item{"id": "b", "n": 2}, item{"id": "c"})
 	get := func(id string, projection *string) types.TransactGetItem {
 		return types.TransactGetItem{Get: &types.Get{TableName: &f.table, Key: attributesOf(item{"id": id}), ProjectionExpression: projection}}
 	}
 	out, err := f.client.TransactGetItems(t.Context(), &dynamodb.TransactGetItemsInput{TransactItems: []types.TransactGetItem{
-		get("b", nil), get("absent", nil), get("a", aws.String("m.y")),
+		get("b", nil), get("absent", nil), get("a", aws.String("m.y")), get("c", aws.String("absent")),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -270,8 +302,8 @@ func TestTransactGet(t *testing.T) {
 	for _, r := range out.Responses {
 		got = append(got, r.Item)
 	}
-	want := []attributes{attributesOf(item{"id": "b", "n": 2}), nil, attributesOf(item{"m": item{"y": 2}})}
-	if showAll(got) != showAll(want) {
+	want := []attributes{attributesOf(item{"id": "b", "n": 2}), nil, attributesOf(item{"m": item{"y": 2}}), nil}
+	if showAll(got) != showAll(want) || got[3] != nil {
 		t.Errorf("got %s\nwant %s", showAll(got), showAll(want))
 	}
 	for name, gets := range map[string][]types.TransactGetItem{

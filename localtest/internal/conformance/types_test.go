@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -41,6 +42,32 @@ func TestType_RoundTrip(t *testing.T) {
 			f, stored := f.on(t), item{"id": name, "v": v}
 			f.put(stored)
 			f.wantStored(item{"id": name}, stored)
+		})
+	}
+}
+
+// A set comes back in order, however it was made: text and binary by their bytes, numbers by value.
+func TestType_SetOrder(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.put(item{
+		"id": "k", "ss": texts{"b", "é", "B", "ab", "a"}, "ns": nums{"10", "9", "-3", "-20", "1.5"}, "bs": bins{{255}, {1, 0}, {1}},
+		"rest": nums{"10", "9", "8"},
+	})
+	_, err := f.updateIf(item{"id": "k"}, expressions{
+		update: "ADD ss :s, ns :n, bs :b DELETE rest :nine",
+		values: item{":s": texts{"z", "aa"}, ":n": nums{"100", "2"}, ":b": bins{{2}, {0}}, ":nine": nums{"9"}},
+	})
+	wantCode(t, err, "")
+	got := f.get(item{"id": "k"})
+	for name, want := range map[string]any{
+		"ss": texts{"B", "a", "aa", "ab", "b", "z", "é"}, "ns": nums{"-20", "-3", "1.5", "2", "9", "10", "100"},
+		"bs": bins{{0}, {1}, {1, 0}, {2}, {255}}, "rest": nums{"8", "10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !reflect.DeepEqual(got[name], value(want)) {
+				t.Errorf("got %v, want %v", got[name], want)
+			}
 		})
 	}
 }

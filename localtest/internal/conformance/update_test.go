@@ -102,28 +102,45 @@ func TestUpdate_Names(t *testing.T) {
 	wantItem(t, "returned", got, item{"id": "k", "a.b[0]": 1, "a b": 1, "status": 1, "größe": 1, "statuses": 1})
 }
 
+// An update makes the item that is not there, but for one that only removes: it is taken, whatever its paths are.
 func TestUpdate_Absent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	rows := []struct {
 		name string
 		e    expressions
-		want item
+		want item // nil: there is none
 	}{
 		{"set", expressions{update: "SET a = :v", values: item{":v": 1}}, item{"a": 1}},
 		{"add", expressions{update: "ADD a :v", values: item{":v": 1}}, item{"a": 1}},
 		{"condition-holds", expressions{update: "SET a = :v", values: item{":v": 1}, condition: "attribute_not_exists(id)"}, item{"a": 1}},
-		{"remove", expressions{update: "REMOVE a"}, item{}},
+		{"set-and-remove", expressions{update: "SET a = :v REMOVE b", values: item{":v": 1}}, item{"a": 1}},
+		{"remove", expressions{update: "REMOVE a"}, nil},
+		{"remove-several", expressions{update: "REMOVE a, b"}, nil},
+		{"remove-member", expressions{update: "REMOVE a.b"}, nil},
+		{"remove-element", expressions{update: "REMOVE a[0]"}, nil},
+		{"remove-where-absent", expressions{update: "REMOVE a", condition: "attribute_not_exists(id)"}, nil},
 		{"nothing", expressions{}, item{}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			f, key := f.on(t), item{"id": row.name}
-			_, err := f.updateIf(key, row.e)
+			got, err := f.updateIf(key, row.e)
 			wantCode(t, err, "")
-			f.wantStored(key, with(key, row.want))
+			want := row.want
+			if want != nil {
+				want = with(key, want)
+			}
+			wantItem(t, "returned", got, want)
+			f.wantStored(key, want)
 		})
 	}
+	t.Run("remove-where-present", func(t *testing.T) {
+		f, key := f.on(t), item{"id": "remove-where-present"}
+		_, err := f.updateIf(key, expressions{update: "REMOVE a", condition: "attribute_exists(id)"})
+		wantCode(t, err, conditionFailed)
+		f.wantStored(key, nil)
+	})
 }
 
 // What depends on the item is refused when the item is known, and changes nothing.

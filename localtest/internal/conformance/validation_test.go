@@ -32,6 +32,7 @@ func TestInvalid_Update(t *testing.T) {
 		{"one-argument", "SET a1 = if_not_exists(a1)", nil, nil},
 		{"three-arguments", "SET a1 = list_append(a1, a1, a1)", nil, nil},
 		{"if-not-exists-of-constant", "SET a1 = if_not_exists(:v, :v)", nil, one},
+		{"append-of-append", "SET a1 = list_append(list_append(:v, :v), :v)", nil, item{":v": list{1}}},
 		{"append-number", "SET a1 = list_append(a1, :v)", nil, one},
 		{"plus-text", "SET a1 = a1 + :v", nil, item{":v": "x"}},
 		{"add-text", "ADD a1 :v", nil, item{":v": "x"}},

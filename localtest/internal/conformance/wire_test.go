@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oncekey/oncekey/localtest"
 )
 
 // reply is an HTTP response with its body read.
@@ -196,6 +198,7 @@ func TestWire_Malformed(t *testing.T) {
 // A body that no operation needs is refused, or cut off, and the next request is served.
 func TestWire_HugeBody(t *testing.T) {
 	t.Parallel()
+	localtest.OnlyEmbedded(t, "localtest's own HTTP layer")
 	w := newWire(t)
 	body := io.MultiReader(strings.NewReader(`{"TableName":"`), io.LimitReader(letters{}, 17<<20), strings.NewReader(`"}`))
 	r, err := send(t, w.endpoint, "GetItem", body)
@@ -221,6 +224,7 @@ func (letters) Read(p []byte) (int, error) {
 // Clients that hang up in the middle of a request leave the server as it was.
 func TestWire_HangUp(t *testing.T) {
 	t.Parallel()
+	localtest.OnlyEmbedded(t, "localtest's own HTTP layer")
 	w := newWire(t)
 	at, err := url.Parse(w.endpoint)
 	if err != nil {

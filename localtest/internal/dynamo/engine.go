@@ -21,13 +21,13 @@ type Engine struct {
 	// mu guards everything below. Stored items are immutable, so that replies are made after it is released.
 	mu     sync.RWMutex
 	tables map[string]*table
-	tokens map[string]commit // of transactions, by ClientRequestToken
+	tokens tokens
 	serial int
 }
 
 // New is an empty engine whose clock is now.
 func New(now func() time.Time) *Engine {
-	return &Engine{now: now, tables: map[string]*table{}, tokens: map[string]commit{}}
+	return &Engine{now: now, tables: map[string]*table{}, tokens: tokens{prints: map[string]fingerprint{}}}
 }
 
 // Request is one request, read but not yet carried out.

@@ -9,14 +9,14 @@ import (
 
 // server is an engine with two tables: h has the partition key id, r the sort key sk besides.
 type server struct {
-	t *testing.T
+	t testing.TB
 	*Engine
 	clock time.Time
 }
 
-func start(t *testing.T) *server {
-	t.Helper()
-	s := &server{t: t, clock: time.Unix(1_700_000_000, 0)}
+func start(tb testing.TB) *server {
+	tb.Helper()
+	s := &server{t: tb, clock: time.Unix(1_700_000_000, 0)}
 	s.Engine = New(func() time.Time { return s.clock })
 	s.ok("CreateTable", `{"TableName":"hhh","BillingMode":"PAY_PER_REQUEST",
 		"AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
@@ -73,15 +73,15 @@ func (s *server) want(got, want string) {
 	}
 }
 
-func normal(t *testing.T, s string) string {
-	t.Helper()
+func normal(tb testing.TB, s string) string {
+	tb.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(s), &v); err != nil {
-		t.Fatalf("%s: %v", s, err)
+		tb.Fatalf("%s: %v", s, err)
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(b)
 }

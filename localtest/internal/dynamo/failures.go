@@ -3,7 +3,6 @@ package dynamo
 import (
 	"cmp"
 	"net/http"
-	"slices"
 )
 
 func replyTo(e *apiError) Reply { return Reply{Status: e.status, Body: e.body(), Code: e.code} }
@@ -88,9 +87,7 @@ func cancelledBy(r *Request, first reason) (Reply, bool) {
 	if n == 0 {
 		return Reply{}, false
 	}
-	reasons := slices.Repeat([]reason{{Code: "None"}}, n)
-	reasons[0] = first
-	return replyTo(cancellation(reasons)), true
+	return replyTo(cancellation(oneReason(n, 0, first))), true
 }
 
 // InProgress is the answer to a transaction whose twin, of the same ClientRequestToken, is under way.

@@ -16,9 +16,10 @@ const (
 )
 
 // ReadRequest takes operation and body out of an HTTP request. If that is not possible, refusal is the answer.
-// The signature is not looked at. A GET of "/" is a health check, which the service answers as well.
+// The signature is not looked at. A GET of the root is a health check, which the service answers as well.
 func ReadRequest(r *http.Request) (operation string, body []byte, refusal *Reply) {
-	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.Path == "/" {
+	root := r.URL.Path == "/" || r.URL.Path == ""
+	if root && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		return "", nil, &Reply{Status: http.StatusOK, Body: []byte("healthy: dynamodb.us-east-1.amazonaws.com "), text: true}
 	}
 	if r.Method != http.MethodPost {

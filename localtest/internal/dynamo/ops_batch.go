@@ -41,8 +41,18 @@ type batchedWrite struct {
 }
 
 func (r *batchWrite) describe(q *Request) {
-	for _, table := range slices.Sorted(maps.Keys(r.RequestItems)) {
-		q.mention(table, "dynamodb:BatchWriteItem")
+	mentionAll(q, r.RequestItems, "dynamodb:BatchWriteItem")
+}
+
+// mentionAll adds the tables of a batch in order of their names.
+func mentionAll[V any](q *Request, items map[string]V, action string) {
+	names := make([]string, 0, len(items))
+	for table := range items {
+		names = append(names, bareName(table))
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		q.mention(name, action)
 	}
 }
 
@@ -163,9 +173,7 @@ type batchedGet struct {
 }
 
 func (r *batchGet) describe(q *Request) {
-	for _, table := range slices.Sorted(maps.Keys(r.RequestItems)) {
-		q.mention(table, "dynamodb:BatchGetItem")
-	}
+	mentionAll(q, r.RequestItems, "dynamodb:BatchGetItem")
 }
 
 func (r *batchGet) hold() { r.held = len(r.gets) - len(r.gets)/2 }

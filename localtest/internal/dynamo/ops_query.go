@@ -14,7 +14,7 @@ type query struct {
 }
 
 func (r *query) describe(q *Request) {
-	q.Tables = []string{r.TableName}
+	q.Tables = []string{bareName(r.TableName)}
 	q.Actions = []string{"dynamodb:Query"}
 	q.Index = r.index()
 	if r.KeyConditionExpression != nil {

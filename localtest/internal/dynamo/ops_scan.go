@@ -8,7 +8,7 @@ type scan struct {
 }
 
 func (r *scan) describe(q *Request) {
-	q.Tables = []string{r.TableName}
+	q.Tables = []string{bareName(r.TableName)}
 	q.Actions = []string{"dynamodb:Scan"}
 	q.Index = r.index()
 }

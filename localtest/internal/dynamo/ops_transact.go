@@ -1,17 +1,14 @@
 package dynamo
 
 import (
+	"crypto/sha256"
 	"encoding/json"
-	"maps"
 	"slices"
-	"time"
 )
 
 const (
 	maxActions     = 100
 	maxTransaction = 4 << 20
-	maxToken       = 36
-	tokenLife      = 10 * time.Minute
 )
 
 var (
@@ -19,20 +16,14 @@ var (
 	errTransactionSize = invalid("Transaction size has exceeded the maximum allowed size of 4 MB")
 )
 
-// commit is what the engine remembers of a committed transaction with a ClientRequestToken.
-type commit struct {
-	fingerprint string
-	at          time.Time
-}
-
 type transactWrite struct {
 	TransactItems               []transactAction
-	ClientRequestToken          string
+	ClientRequestToken          *string // nil: none
 	ReturnConsumedCapacity      string
 	ReturnItemCollectionMetrics string
 
-	writes      []*write
-	fingerprint string
+	writes []*write
+	print  fingerprint // if there is a token
 }
 
 type transactAction struct{ Put, Update, Delete, ConditionCheck *write }
@@ -62,8 +53,9 @@ func (r *transactWrite) describe(q *Request) {
 	}
 }
 
-// mention adds a table and an IAM action, each once.
+// mention adds a table, which may be named by its ARN, and an IAM action, each once.
 func (r *Request) mention(table, action string) {
+	table = bareName(table)
 	if !slices.Contains(r.Tables, table) {
 		r.Tables = append(r.Tables, table)
 	}
@@ -89,8 +81,8 @@ func (r *transactWrite) check() error {
 	if err := checkActions(len(r.TransactItems), r.TransactItems != nil); err != nil {
 		return err
 	}
-	if len(r.ClientRequestToken) > maxToken {
-		return violation(r.ClientRequestToken, "clientRequestToken", "Member must have length less than or equal to 36")
+	if err := checkToken(r.ClientRequestToken); err != nil {
+		return err
 	}
 	if err := checkReports(r.ReturnConsumedCapacity, r.ReturnItemCollectionMetrics); err != nil {
 		return err
@@ -117,24 +109,24 @@ func (r *transactWrite) check() error {
 		return errTransactionSize
 	}
 	var err error
-	if r.ClientRequestToken != "" {
-		r.fingerprint, err = canonicalJSON(r.TransactItems)
+	if r.ClientRequestToken != nil {
+		r.print, err = fingerprintOf(r.TransactItems)
 	}
 	return err
 }
 
-// canonicalJSON does not depend on the order of members, which a client's encoder may change from call to call.
-func canonicalJSON(v any) (string, error) {
+// fingerprintOf does not depend on the order of members, which a client's encoder may change from call to call.
+func fingerprintOf(v any) (fingerprint, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return "", err
+		return fingerprint{}, err
 	}
 	var tree any
 	if err := json.Unmarshal(b, &tree); err != nil {
-		return "", err
+		return fingerprint{}, err
 	}
 	b, err = json.Marshal(tree)
-	return string(b), err
+	return sha256.Sum256(b), err
 }
 
 // prepared is an action whose item was looked up.
@@ -148,11 +140,11 @@ type prepared struct {
 func (r *transactWrite) run(e *Engine, used usage) (any, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	repeated, err := e.repeated(r.ClientRequestToken, r.fingerprint)
+	repeated, err := r.repeated(e)
 	if err != nil {
 		return nil, err
 	}
-	actions, reasons, err := r.prepare(e)
+	actions, err := r.prepare(e)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +154,10 @@ func (r *transactWrite) run(e *Engine, used usage) (any, error) {
 		}
 		return r.reply(used, nil), nil
 	}
+	reasons := make([]reason, len(actions))
 	for i := range actions {
 		a := &actions[i]
-		if reasons[i].Code == "None" {
-			reasons[i] = a.decide()
-		}
+		reasons[i] = a.decide()
 		// Two underlying writes of each item.
 		used.write(a.TableName, 2*writeUnits(a.old.bytes(), a.next.bytes()))
 	}
@@ -178,8 +169,8 @@ func (r *transactWrite) run(e *Engine, used usage) (any, error) {
 			used.writeIndexes(a.TableName, a.table.contents.put(a.key, a.next), 2)
 		}
 	}
-	if r.ClientRequestToken != "" {
-		e.tokens[r.ClientRequestToken] = commit{r.fingerprint, e.now()}
+	if r.ClientRequestToken != nil {
+		e.tokens.remember(*r.ClientRequestToken, r.print, e.now())
 	}
 	return r.reply(used, r.metrics(actions)), nil
 }
@@ -198,44 +189,39 @@ func (r *transactWrite) metrics(actions []prepared) collections {
 	return c
 }
 
-// repeated reports whether the transaction was committed before under the token. e.mu is held.
-func (e *Engine) repeated(token, fingerprint string) (bool, error) {
-	now := e.now()
-	maps.DeleteFunc(e.tokens, func(_ string, c commit) bool { return now.Sub(c.at) >= tokenLife })
-	c, ok := e.tokens[token]
-	if ok && c.fingerprint != fingerprint {
-		return false, newError("IdempotentParameterMismatchException", "Request was already processed with other parameters under this ClientRequestToken")
+// repeated reports whether the transaction was committed before under its token, if it has one. e.mu is held.
+func (r *transactWrite) repeated(e *Engine) (bool, error) {
+	if r.ClientRequestToken == nil {
+		return false, nil
 	}
-	return ok, nil
+	return e.tokens.repeated(*r.ClientRequestToken, r.print, e.now())
 }
 
-// prepare looks up every action's item. A key that does not fit its table is a reason to cancel; an empty one is
-// refused outright.
-func (r *transactWrite) prepare(e *Engine) ([]prepared, []reason, error) {
+// prepare looks up every action's item. A key that does not fit its table is a reason to cancel, before any condition
+// is asked; an empty one is refused outright.
+func (r *transactWrite) prepare(e *Engine) ([]prepared, error) {
 	actions := make([]prepared, len(r.writes))
-	reasons := make([]reason, len(r.writes))
+	var bad misfit
 	seen := items{}
 	for i, w := range r.writes {
 		t, err := e.table(w.TableName)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		actions[i] = prepared{write: w, table: t}
 		if err := w.fits(t); err != nil {
-			reasons[i] = reasonOf(err)
+			bad.note(i, err)
 			continue
 		}
 		k, err := w.keyIn(t)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if !seen.add(t, k) {
-			return nil, nil, errDuplicateItem
+			return nil, errDuplicateItem
 		}
-		actions[i].key, actions[i].old = k, t.contents.get(k)
-		reasons[i] = reason{Code: "None"}
+		actions[i] = prepared{write: w, table: t, key: k, old: t.contents.get(k)}
 	}
-	return actions, reasons, nil
+	return actions, bad.cancels(len(actions))
 }
 
 // decide checks the condition and makes the item that is to be written.

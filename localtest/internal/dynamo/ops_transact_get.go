@@ -29,14 +29,14 @@ func (r *transactGet) check() error {
 }
 
 type itemResponse struct {
-	Item *attrs `json:",omitempty"`
+	Item attrs `json:",omitempty"` // empty: no such item, or nothing of it was asked for
 }
 
 func (r *transactGet) run(e *Engine, used usage) (any, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	responses := make([]itemResponse, len(r.TransactItems))
-	reasons := make([]reason, len(r.TransactItems))
+	var bad misfit
 	seen := items{}
 	size := 0
 	for i, a := range r.TransactItems {
@@ -44,9 +44,8 @@ func (r *transactGet) run(e *Engine, used usage) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		reasons[i] = reason{Code: "None"}
 		if err := t.schema.fitsKey(a.Get.attrs); err != nil {
-			reasons[i] = reasonOf(err)
+			bad.note(i, err)
 			continue
 		}
 		k, err := t.schema.key(a.Get.attrs)
@@ -57,11 +56,13 @@ func (r *transactGet) run(e *Engine, used usage) (any, error) {
 			return nil, errDuplicateItem
 		}
 		it := t.contents.get(k)
-		responses[i].Item = a.Get.cut(it)
+		if shown := a.Get.cut(it); shown != nil {
+			responses[i].Item = *shown
+		}
 		size += it.bytes()
 		used.read(t.name, 2*readUnits(it.bytes(), true))
 	}
-	if err := cancelled(reasons); err != nil {
+	if err := bad.cancels(len(r.TransactItems)); err != nil {
 		return nil, err
 	}
 	if size > maxTransaction {

@@ -87,9 +87,9 @@ func (r *describeTimeToLive) run(e *Engine, _ usage) (any, error) {
 // oldest is how long ago an expiry may lie for TTL to act on it: what is older is taken for no timestamp.
 const oldest = 5 * 365 * 24 * time.Hour
 
-// Sweep deletes what TTL has to delete since the given time, in every table that has it on, and says how many items
-// that were.
-func (e *Engine) Sweep(since time.Time) int {
+// Sweep deletes what had expired by the given time, in every table that has TTL on, and says how many items that were.
+func (e *Engine) Sweep(by time.Time) int {
+	now := e.now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := 0
@@ -99,7 +99,7 @@ func (e *Engine) Sweep(since time.Time) int {
 		}
 		var expired []key
 		for _, it := range t.contents.scan(nil) {
-			if v := it.attrs[t.ttl]; v != nil && v.kind == kindN && Expired(v.scalar(), since) {
+			if v := it.attrs[t.ttl]; v != nil && v.kind == kindN && Expired(v.scalar(), by, now) {
 				k, err := t.schema.key(it.attrs)
 				if err != nil { // it was stored with this key
 					panic(err)
@@ -115,10 +115,11 @@ func (e *Engine) Sweep(since time.Time) int {
 	return n
 }
 
-// Expired reports whether TTL deletes an item whose attribute is this number: one of seconds, before the time.
-func Expired(number string, at time.Time) bool {
+// Expired reports whether TTL, which now goes over what had expired by a time, deletes an item whose attribute is this
+// number of seconds.
+func Expired(number string, by, now time.Time) bool {
 	seconds, err := strconv.ParseFloat(number, 64)
-	return err == nil && seconds < float64(at.Unix()) && seconds > float64(at.Add(-oldest).Unix())
+	return err == nil && seconds < float64(by.Unix()) && seconds > float64(now.Add(-oldest).Unix())
 }
 
 // TimeToLive is the attribute by which the items of each table expire, for the tables that have one.

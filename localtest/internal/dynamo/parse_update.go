@@ -1,6 +1,9 @@
 package dynamo
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // parseUpdate reads an update expression.
 func parseUpdate(s string, ph *placeholders) (*update, error) {
@@ -195,6 +198,9 @@ func (p *parser) updateFunction() (expression, error) {
 		return nil, p.wrongCount(name, len(args))
 	}
 	if name == "list_append" {
+		if slices.ContainsFunc(args, func(a expression) bool { _, nested := a.(listAppend); return nested }) {
+			return nil, p.fail("The function is not allowed to be used this way in an expression; function: %s", name)
+		}
 		return listAppend{args[0], args[1]}, p.checkConstants(name, kindL, args...)
 	}
 	at, ok := args[0].(path)

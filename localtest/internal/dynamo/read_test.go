@@ -298,6 +298,31 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// A table may be named by its ARN; the log, and the faults that look for it, have its name.
+func TestRequest_TablesByARN(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	arn := func(table string) string { return "arn:aws:dynamodb:us-east-1:000000000000:table/" + table }
+	for operation, body := range map[string]string{
+		"GetItem":            `{'TableName':'<r>','Key':{'id':{'S':'k'},'sk':{'N':'1'}}}`,
+		"Query":              `{'TableName':'<r>'}`, // refused, as the next one
+		"Scan":               `{'TableName':'<r>','Segment':1}`,
+		"BatchGetItem":       `{'RequestItems':{'<r>':{'Keys':[{'id':{'S':'k'},'sk':{'N':'1'}}]}}}`,
+		"BatchWriteItem":     `{'RequestItems':{'<r>':[{'PutRequest':{'Item':{'id':{'S':'k'},'sk':{'N':'1'}}}}],'hhh':[{'DeleteRequest':{'Key':{'id':{'S':'k'}}}}]}}`,
+		"TransactWriteItems": `{'TransactItems':[{},{'Delete':{'TableName':'<r>','Key':{'id':{'S':'k'},'sk':{'N':'1'}}}}]}`, // refused before it comes to the table
+		"TransactGetItems":   `{'TransactItems':[{'Get':{'TableName':'<r>','Key':{'id':{'S':'k'},'sk':{'N':'1'}}}}]}`,
+	} {
+		want := []string{"rrr"}
+		if operation == "BatchWriteItem" {
+			want = []string{"hhh", "rrr"}
+		}
+		r := s.Parse(operation, []byte(strings.NewReplacer("'", `"`, "<r>", arn("rrr")).Replace(body)))
+		if !slices.Equal(r.Tables, want) {
+			t.Errorf("%s: tables %v, want %v", operation, r.Tables, want)
+		}
+	}
+}
+
 // A reply of more than 16 MB hands the rest back.
 func TestBatchGet_ReplySize(t *testing.T) {
 	t.Parallel()

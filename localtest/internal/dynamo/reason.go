@@ -34,6 +34,33 @@ func cancelled(reasons []reason) error {
 	return cancellation(reasons)
 }
 
+// misfit is the first action of a transaction whose key does not fit its table, and why; the others are not looked into.
+type misfit struct {
+	action int
+	err    error
+}
+
+func (m *misfit) note(action int, err error) {
+	if m.err == nil {
+		*m = misfit{action, err}
+	}
+}
+
+// cancels is the error of a transaction of so many actions, nil if all of them fit.
+func (m misfit) cancels(actions int) error {
+	if m.err == nil {
+		return nil
+	}
+	return cancellation(oneReason(actions, m.action, reasonOf(m.err)))
+}
+
+// oneReason is the reasons of a transaction of which one action failed.
+func oneReason(actions, failed int, why reason) []reason {
+	reasons := slices.Repeat([]reason{{Code: "None"}}, actions)
+	reasons[failed] = why
+	return reasons
+}
+
 func cancellation(reasons []reason) *apiError {
 	codes := make([]string, len(reasons))
 	for i, r := range reasons {

@@ -34,11 +34,17 @@ func (e *Engine) table(name string) (*table, error) {
 
 var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
 
+// bareName is the name of a table that may be named by its ARN.
+func bareName(name string) string {
+	if _, after, ok := strings.Cut(name, ":table/"); ok && strings.HasPrefix(name, "arn:") {
+		return after
+	}
+	return name
+}
+
 // checkTableName checks a table's name and reduces an ARN to it.
 func checkTableName(name *string) error {
-	if _, after, ok := strings.Cut(*name, ":table/"); ok && strings.HasPrefix(*name, "arn:") {
-		*name = after
-	}
+	*name = bareName(*name)
 	switch {
 	case *name == "":
 		return missing("tableName")

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -48,15 +49,15 @@ func TestTransactWrite_Cancelled(t *testing.T) {
 		`{'Put':{'TableName':'hhh','Item':{'id':{'S':'k'}},`+condition+`,'ReturnValuesOnConditionCheckFailure':'ALL_OLD'}}`,
 		`{'Update':{'TableName':'hhh','Key':{'id':{'S':'x'}},'UpdateExpression':'SET a = gone'}}`,
 		`{'Delete':{'TableName':'hhh','Key':{'id':{'S':'y'}},'ConditionExpression':'attribute_exists(id)','ReturnValuesOnConditionCheckFailure':'ALL_OLD'}}`,
-		`{'ConditionCheck':{'TableName':'hhh','Key':{'wrong':{'S':'y'}},'ConditionExpression':'attribute_exists(id)'}}`,
+		`{'ConditionCheck':{'TableName':'hhh','Key':{'id':{'S':'y2'}},'ConditionExpression':'attribute_not_exists(id)'}}`,
 	), "TransactionCanceledException", "")
 	s.want(string(r.Body), `{'__type':'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
-		'Message':'Transaction cancelled, please refer cancellation reasons for specific reasons [None, ConditionalCheckFailed, ValidationError, ConditionalCheckFailed, ValidationError]',
+		'Message':'Transaction cancelled, please refer cancellation reasons for specific reasons [None, ConditionalCheckFailed, ValidationError, ConditionalCheckFailed, None]',
 		'CancellationReasons':[{'Code':'None'},
 			{'Code':'ConditionalCheckFailed','Message':'The conditional request failed','Item':`+strings.ReplaceAll(sample, "2.50", "2.5")+`},
 			{'Code':'ValidationError','Message':'The provided expression refers to an attribute that does not exist in the item'},
 			{'Code':'ConditionalCheckFailed','Message':'The conditional request failed'},
-			{'Code':'ValidationError','Message':'The provided key element does not match the schema'}]}`)
+			{'Code':'None'}]}`)
 	s.want(s.item(), before)
 	s.want(s.ok("GetItem", `{'TableName':'hhh','Key':{'id':{'S':'other'}}}`), `{}`)
 	for verb, members := range map[string]string{"Update": `,'UpdateExpression':'REMOVE n'`, "Delete": "", "ConditionCheck": ""} {
@@ -73,6 +74,45 @@ func TestTransactWrite_Cancelled(t *testing.T) {
 		}
 	}
 	s.want(s.item(), before)
+}
+
+// A key that does not fit its table ends the look at the actions: no other one has a reason, and nothing is billed.
+func TestTransact_KeyThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	const key, schema = `'Key':{'id':{'S':'x'}}`, "The provided key element does not match the schema"
+	reasons := func(r Reply) string {
+		var body struct{ CancellationReasons json.RawMessage }
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		return string(body.CancellationReasons)
+	}
+	wrong := func(value string) string {
+		return `{'Delete':{'TableName':'hhh','Key':{'id':{'N':'` + value + `'}}}}`
+	}
+	fails := `{'ConditionCheck':{'TableName':'hhh',` + key + `,'ConditionExpression':'attribute_exists(id)'}}`
+	invalid := `{'Update':{'TableName':'hhh','Key':{'id':{'S':'y'}},'UpdateExpression':'SET a = gone'}}`
+	for _, c := range []struct {
+		actions []string
+		want    string
+	}{
+		{[]string{wrong("7"), wrong("8"), fails}, `[{'Code':'ValidationError','Message':'` + schema + `'},{'Code':'None'},{'Code':'None'}]`},
+		{[]string{fails, invalid, putK, wrong("7"), wrong("8")}, `[{'Code':'None'},{'Code':'None'},{'Code':'None'},{'Code':'ValidationError','Message':'` + schema + `'},{'Code':'None'}]`},
+		{[]string{invalid, fails}, `[{'Code':'ValidationError','Message':'The provided expression refers to an attribute that does not exist in the item'},{'Code':'ConditionalCheckFailed','Message':'The conditional request failed'}]`},
+	} {
+		r := s.wantError("TransactWriteItems", transaction("", c.actions...), "TransactionCanceledException", "")
+		s.want(reasons(r), c.want)
+		if billed := r.WriteUnits > 0; billed != (len(c.actions) == 2) {
+			t.Errorf("%s: %v units", c.actions, r.WriteUnits)
+		}
+	}
+	s.want(s.item(), `{}`)
+	get := func(key string) string { return `{'Get':{'TableName':'hhh','Key':` + key + `}}` }
+	r := s.wantError("TransactGetItems", transaction("", get(`{'id':{'S':'x'}}`), get(`{'id':{'N':'7'}}`), get(`{'x':{'S':'x'}}`)), "TransactionCanceledException", "[None, ValidationError, None]")
+	s.want(reasons(r), `[{'Code':'None'},{'Code':'ValidationError','Message':'`+schema+`'},{'Code':'None'}]`)
+	// What refuses the whole transaction is seen all the same.
+	s.wantError("TransactWriteItems", transaction("", wrong("7"), addTo("k"), addTo("k")), "ValidationException", "multiple operations on one item")
 }
 
 func TestTransactWrite_Rejected(t *testing.T) {
@@ -107,6 +147,7 @@ func TestTransactWrite_Rejected(t *testing.T) {
 		transaction("", `{'Update':{'TableName':'hhh','Key':{'id':{'S':'k'}},'UpdateExpression':'SET status = :a'}}`): "reserved keyword",
 		transaction("", addTo("k"), addTo("")):                                                                        "empty string value. Key: id",
 		transaction("", strings.ReplaceAll(putK, "'k'", "''")):                                                        "empty string value. Key: id",
+		`{'ClientRequestToken':'',` + transaction("", putK)[1:]:                                                       "Value '' at 'clientRequestToken' failed to satisfy constraint: Member must have length greater than or equal to 1",
 		transaction(strings.Repeat("t", 37), putK):                                                                    "Member must have length less than or equal to 36",
 	} {
 		s.wantError("TransactWriteItems", body, "ValidationException", want)
@@ -123,6 +164,16 @@ func TestTransactWrite_Rejected(t *testing.T) {
 		s.wantError("TransactGetItems", body, "ValidationException", want)
 	}
 	s.wantError("TransactGetItems", transaction("", `{'Get':{'TableName':'hhh','Key':{'x':{'S':'k'}}}}`), "TransactionCanceledException", "[ValidationError]")
+}
+
+// Where the projection leads to nothing, the reply has no item; that of GetItem has an empty one.
+func TestTransactGet_NothingOfTheItem(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.put()
+	get := `{'TableName':'hhh','Key':{'id':{'S':'k'}},'ProjectionExpression':'gone'}`
+	s.want(s.ok("TransactGetItems", transaction("", `{'Get':`+get+`}`)), `{'Responses':[{}]}`)
+	s.want(s.ok("GetItem", get), `{'Item':{}}`)
 }
 
 // A transaction reads 4 MB at most, however little of it is asked for.

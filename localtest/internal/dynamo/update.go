@@ -38,6 +38,11 @@ func (u *update) paths() []path {
 	return paths
 }
 
+// onlyRemoves reports whether all the update does is take away: it makes no item where there is none.
+func (u *update) onlyRemoves() bool {
+	return u != nil && len(u.removes) == len(u.touched)
+}
+
 // apply is the item after the update. The old one stays as it is; what did not change is shared.
 func (u *update) apply(item attrs) (attrs, error) {
 	next := maps.Clone(item)
@@ -203,13 +208,7 @@ func (c change) added(old *value) (*value, error) {
 		sum, err := old.number().add(c.by.number())
 		return numberValue(sum), err
 	}
-	union := &value{kind: old.kind, list: slices.Clone(old.list)}
-	for _, e := range c.by.list {
-		if !old.has(e) {
-			union.list = append(union.list, e)
-		}
-	}
-	return union, nil
+	return &value{kind: old.kind, list: union(old.list, c.by.list)}, nil
 }
 
 // deleted is what DELETE leaves of the old set, nil if nothing.
@@ -220,16 +219,11 @@ func (c change) deleted(old *value) (*value, error) {
 	if old.kind != c.by.kind {
 		return nil, errOperand
 	}
-	rest := &value{kind: old.kind}
-	for _, e := range old.list {
-		if !c.by.has(e) {
-			rest.list = append(rest.list, e)
-		}
-	}
-	if len(rest.list) == 0 {
+	rest := less(old.list, c.by.list)
+	if len(rest) == 0 {
 		return nil, nil
 	}
-	return rest, nil
+	return &value{kind: old.kind, list: rest}, nil
 }
 
 func intValue(n int) *value {

@@ -47,7 +47,8 @@ func TestUpdate(t *testing.T) {
 		"DELETE ns :nset":                                           {`{'ns':{'NS':['2.5']}}`, `{'ns':{'NS':['1','2.5']}}`},
 		"DELETE bs :bset":                                           {`{'bs':{'BS':['Ag==']}}`, `{'bs':{'BS':['AQ==','Ag==']}}`},
 		"DELETE gone :set":                                          {`{}`, `{}`},
-		"SET gone = :one REMOVE s ADD n :one DELETE ss :set": {`{'gone':{'N':'1'},'n':{'N':'6'},'ss':{'SS':['p']}}`, `{'s':{'S':'hello world'},'n':{'N':'5'},'ss':{'SS':['p','q']}}`},
+		"SET gone = :one REMOVE s ADD n :one DELETE ss :set":        {`{'gone':{'N':'1'},'n':{'N':'6'},'ss':{'SS':['p']}}`, `{'s':{'S':'hello world'},'n':{'N':'5'},'ss':{'SS':['p','q']}}`},
+		"SET gone = if_not_exists(gone, list_append(:list, :none))": {`{'gone':{'L':[{'S':'c'}]}}`, `{}`},
 		"REMOVE s SET e = s": {`{'e':{'S':'hello world'}}`, `{'s':{'S':'hello world'},'e':{'S':''}}`},
 	} {
 		for i, mode := range []string{"UPDATED_NEW", "UPDATED_OLD"} {
@@ -63,6 +64,56 @@ func TestUpdate(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What only takes away makes no item, whatever its paths are. Any other update does.
+func TestUpdate_OfNothing(t *testing.T) {
+	t.Parallel()
+	none := `{}`
+	for update, want := range map[string]string{
+		"REMOVE n":                none,
+		"REMOVE n, s":             none,
+		"REMOVE m.x":              none,
+		"REMOVE l[0], m.y[0].q":   none,
+		"DELETE ss :set":          `{'id':{'S':'k'}}`,
+		"DELETE ss :set REMOVE n": `{'id':{'S':'k'}}`,
+		"SET n = :one REMOVE s":   `{'id':{'S':'k'},'n':{'N':'1'}}`,
+		"ADD n :one REMOVE s":     `{'id':{'S':'k'},'n':{'N':'1'}}`,
+		"":                        `{'id':{'S':'k'}}`,
+	} {
+		body := func(rest string) string {
+			if update == "" {
+				return `{'TableName':'hhh','Key':{'id':{'S':'k'}}` + rest + `}`
+			}
+			return updateItemBody(update, rest)
+		}
+		member := func(name string) string {
+			if want == none {
+				return `{}`
+			}
+			return `{'` + name + `':` + want + `}`
+		}
+		s := start(t)
+		s.want(s.ok("UpdateItem", body(`,'ReturnValues':'ALL_NEW'`)), member("Attributes"))
+		s.want(s.item(), member("Item"))
+		s = start(t)
+		s.want(s.ok("UpdateItem", body(`,'ReturnConsumedCapacity':'TOTAL'`)), `{'ConsumedCapacity':{'TableName':'hhh','CapacityUnits':1}}`)
+		if update != "" {
+			s = start(t)
+			s.ok("TransactWriteItems", transaction("", `{'Update':`+body("")+`}`))
+			s.want(s.item(), member("Item"))
+		}
+		s = start(t)
+		s.wantError("UpdateItem", body(`,'ConditionExpression':'attribute_exists(id)'`), "ConditionalCheckFailedException", "")
+		s.ok("UpdateItem", body(`,'ConditionExpression':'attribute_not_exists(id)'`))
+		s.want(s.item(), member("Item"))
+	}
+	s := start(t)
+	for mode, want := range map[string]string{"ALL_OLD": none, "UPDATED_OLD": none, "UPDATED_NEW": none} {
+		s.want(s.ok("UpdateItem", updateItemBody("REMOVE m.x", `,'ReturnValues':'`+mode+`'`)), want)
+	}
+	s.wantError("UpdateItem", updateItemBody("REMOVE id", ""), "ValidationException", "part of the key")
+	s.want(s.ok("Scan", `{'TableName':'hhh'}`), `{'Items':[],'Count':0,'ScannedCount':0}`)
 }
 
 // Lists: what is set beyond the end is appended in the order of the indexes, and removals mean the old indexes.
@@ -125,6 +176,8 @@ func TestUpdate_Rejected(t *testing.T) {
 		"SET n = :s + :one":              expression + "Incorrect operand type for operator or function; operator or function: +, operand type: S",
 		"SET n = n - :s":                 expression + "Incorrect operand type for operator or function; operator or function: -, operand type: S",
 		"SET l = list_append(l, :s)":     expression + "Incorrect operand type for operator or function; operator or function: list_append, operand type: S",
+		"SET l = list_append(list_append(:list, :none), :list)": expression + "The function is not allowed to be used this way in an expression; function: list_append",
+		"SET l = list_append(l, (list_append(:list, :none)))":   expression + "The function is not allowed to be used this way in an expression; function: list_append",
 		"SET n = dog(n)":                 expression + "Invalid function name; function: dog",
 		"SET n = size(n)":                expression + "The function is not allowed in an update expression; function: size",
 		"SET n = if_not_exists(n)":       expression + "Incorrect number of operands for operator or function; operator or function: if_not_exists, number of operands: 1",

@@ -53,7 +53,7 @@ type value struct {
 	flag bool     // of BOOL; the minus sign of N
 	exp  int16    // of N
 	str  string   // of S; the bytes of B; the digits of N
-	list []*value // of L and of sets
+	list []*value // of L; the members of a set, in their order
 	m    attrs    // of M
 }
 
@@ -68,16 +68,13 @@ func numberValue(n number) *value {
 
 func (v *value) number() number { return number{digits: v.str, exp: v.exp, neg: v.flag} }
 
-// equal is DynamoDB's equality: numbers by value, sets without order.
+// equal is DynamoDB's equality: numbers by value, sets whatever order they were given in.
 func (v *value) equal(w *value) bool {
 	if v == w {
 		return true
 	}
 	if v.kind != w.kind || v.flag != w.flag || v.exp != w.exp || v.str != w.str || len(v.list) != len(w.list) || len(v.m) != len(w.m) {
 		return false
-	}
-	if v.kind.member() != 0 {
-		return !slices.ContainsFunc(v.list, func(e *value) bool { return !w.has(e) })
 	}
 	for i := range v.list {
 		if !v.list[i].equal(w.list[i]) {
@@ -93,7 +90,12 @@ func (v *value) equal(w *value) bool {
 }
 
 // has reports whether a list or set has this member.
-func (v *value) has(e *value) bool { return slices.ContainsFunc(v.list, e.equal) }
+func (v *value) has(e *value) bool {
+	if v.kind == kindL {
+		return slices.ContainsFunc(v.list, e.equal)
+	}
+	return v.kind.member() == e.kind && isMember(v.list, e)
+}
 
 // compare orders two values of one ordered kind; ok is false where no order is defined.
 func (v *value) compare(w *value) (c int, ok bool) {

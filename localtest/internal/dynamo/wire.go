@@ -116,7 +116,7 @@ func readKind(r *jsonReader, k kind, depth int) (*value, error) {
 			return err
 		})
 		if err == nil {
-			err = checkSet(v)
+			err = v.arrange()
 		}
 	}
 	return v, err
@@ -142,41 +142,6 @@ func readScalar(r *jsonReader, k kind) (*value, error) {
 		return &value{kind: kindB, str: string(b)}, nil
 	}
 	return stringValue(s), nil
-}
-
-// checkSet refuses empty sets and equal members.
-func checkSet(v *value) error {
-	if len(v.list) == 0 {
-		if v.kind == kindBS {
-			return invalidParameter("Binary sets should not be empty")
-		}
-		return invalidParameter("An %s set  may not be empty", map[kind]string{kindSS: "string", kindNS: "number"}[v.kind])
-	}
-	// Number sets of equal numbers in different spelling are duplicates too: members are canonical by now.
-	seen := make(map[value3]bool, len(v.list))
-	for _, e := range v.list {
-		key := value3{e.str, e.exp, e.flag}
-		if seen[key] {
-			texts := make([]string, len(v.list))
-			for i, m := range v.list {
-				texts[i] = m.scalar()
-			}
-			of := " "
-			if v.kind == kindBS {
-				of = "of type BS "
-			}
-			return invalidParameter("Input collection [%s]%scontains duplicates.", join(texts), of)
-		}
-		seen[key] = true
-	}
-	return nil
-}
-
-// value3 identifies a scalar of a known kind.
-type value3 struct {
-	str  string
-	exp  int16
-	flag bool
 }
 
 // scalar is the text of a string, number or binary as it stands on the wire.

@@ -163,8 +163,11 @@ func (w *write) next(t *table, old *item) (*item, error) {
 	case verbUpdate:
 	}
 	from := w.attrs // an update of what is not there starts from its key
-	if old != nil {
+	switch {
+	case old != nil:
 		from = old.attrs
+	case w.update.onlyRemoves(): // from nothing, whatever the paths are
+		return nil, nil
 	}
 	a, err := w.update.apply(from)
 	if err != nil {

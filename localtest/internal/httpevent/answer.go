@@ -107,6 +107,10 @@ func (r response) bytes() ([]byte, error) {
 func (d *Door) finish(status int, h http.Header, body []byte) Answer {
 	deleteHopByHop(h)
 	h.Del("Content-Length") // it is that of what is sent
+	maps.DeleteFunc(h, func(name string, _ []string) bool {
+		// This is no header's name, and net/http would make a trailer of it.
+		return strings.HasPrefix(name, http.TrailerPrefix)
+	})
 	if h.Get("Content-Type") == "" {
 		h.Set("Content-Type", d.contentType)
 	}

@@ -1,6 +1,7 @@
 package httpevent
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -160,5 +161,31 @@ func TestWrite_HEAD(t *testing.T) {
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK || resp.ContentLength != 5 {
 		t.Errorf("status %d, length %d", resp.StatusCode, resp.ContentLength)
+	}
+}
+
+// A trailer is what net/http makes of such a name.
+func TestWrite_NoTrailer(t *testing.T) {
+	t.Parallel()
+	for _, cfg := range []Config{{Kind: RESTAPI}, {Kind: HTTPAPI}, {Kind: FunctionURL}, {Kind: ALB}} {
+		d := open(t, cfg)
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			d.Write(w, d.Answer(read(t, d, request(t, "GET "+d.Prefix()+"/x HTTP/1.1\nHost: h\n\n")),
+				[]byte(`{"statusCode":200,"headers":{"Trailer:X":"1","X-A":"1"},"body":"12345"}`)), requestID)
+		}))
+		t.Cleanup(srv.Close)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := srv.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || string(body) != "12345" || len(resp.Trailer) != 0 || resp.Header.Get("X-A") != "1" {
+			t.Errorf("%v: body %q, error %v, headers %v, trailers %v", cfg.Kind, body, err, resp.Header, resp.Trailer)
+		}
 	}
 }

@@ -76,6 +76,8 @@ type style struct {
 	requestID   string   // the answer's header that names the request
 	contentType string   // of a function's answer that has none
 	identity    []string // the members of Identity that the event has a place for
+	textContext bool     // numbers and booleans of Identity.Context are texts in the event
+	decodesPath bool     // before it looks for the route
 
 	event  func(*Door, *Request, Identity) any
 	answer func(*Door, *Request, []byte) Answer

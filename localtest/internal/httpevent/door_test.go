@@ -31,6 +31,12 @@ func TestNew_Refuses(t *testing.T) {
 		{Config{Kind: HTTPAPI, Routes: []string{"/x"}}, "no such method"},
 		{Config{Kind: HTTPAPI, Routes: []string{"post /x"}}, "no such method"},
 		{Config{Kind: HTTPAPI, Routes: []string{"GET x"}}, "begin with a slash"},
+		{Config{Kind: HTTPAPI, Routes: []string{"POST"}}, "the path is missing"},
+		{Config{Kind: HTTPAPI, Routes: []string{"GET /x?y=1"}}, "have no space, ? and #"},
+		{Config{Kind: HTTPAPI, Routes: []string{"GET /{a}/{a}"}}, "a name of its own"},
+		{Config{Kind: HTTPAPI, Routes: []string{"GET /{a}/{a+}"}}, "a name of its own"},
+		{Config{Kind: RESTAPI, Routes: []string{"POST /{a}", "POST /{b}"}}, `"POST /{a}" and "POST /{b}"`},
+		{Config{Kind: HTTPAPI, Routes: []string{"ANY /x/{a+}", "ANY /x/{b+}"}}, "they fit the same requests"},
 		{Config{Kind: HTTPAPI, Routes: []string{"GET /a{id}"}}, "whole segment"},
 		{Config{Kind: HTTPAPI, Routes: []string{"GET /{all+}/x"}}, "last segment"},
 		{Config{Kind: HTTPAPI, Routes: []string{"GET /x", "GET /x"}}, "twice"},
@@ -56,7 +62,8 @@ func TestFind(t *testing.T) {
 		{HTTPAPI, "GET", "/pay/new", "GET /pay/new", nil},
 		{HTTPAPI, "DELETE", "/pay/new", "ANY /pay/{id}", map[string]string{"id": "new"}},
 		{RESTAPI, "DELETE", "/pay/new", "", nil}, // the resource is found, and has no such method
-		{HTTPAPI, "GET", "/pay/a%20b/steps/c%2Fd", "GET /pay/{id}/steps/{step}", map[string]string{"id": "a b", "step": "c/d"}},
+		{RESTAPI, "GET", "/pay/a%20b/steps/c%2Fd", "GET /pay/{id}/steps/{step}", map[string]string{"id": "a b", "step": "c/d"}},
+		{HTTPAPI, "GET", "/pay/a%20b/steps/c", "GET /pay/{id}/steps/{step}", map[string]string{"id": "a%20b", "step": "c"}}, // decoded before
 		{HTTPAPI, "POST", "/pay/7/x", "ANY /{proxy+}", map[string]string{"proxy": "pay/7/x"}},
 		{RESTAPI, "GET", "/x/y%20z/", "ANY /{proxy+}", map[string]string{"proxy": "x/y z/"}},
 		{RESTAPI, "GET", "/pay/", "ANY /{proxy+}", map[string]string{"proxy": "pay/"}},

@@ -87,6 +87,8 @@ func TestEvent_Fixtures(t *testing.T) {
 		AccessKey: "AKIA", AccountID: "111122223333", CallerID: "AIDA", UserARN: "arn:aws:iam::111122223333:user/u", UserID: "AIDA",
 		CognitoIdentity: events.APIGatewayV2HTTPRequestContextAuthorizerCognitoIdentity{IdentityID: "us-east-1:1"},
 	}
+	plain := *iam
+	plain.CognitoIdentity = events.APIGatewayV2HTTPRequestContextAuthorizerCognitoIdentity{}
 	unstaged := strings.Replace(post, "/prod/", "/", 1)
 	for _, row := range []struct {
 		name string
@@ -106,13 +108,13 @@ func TestEvent_Fixtures(t *testing.T) {
 		{"rest-iam", Config{Kind: RESTAPI}, post, Identity{IAM: iam}, new(events.APIGatewayProxyRequest)},
 		{
 			"http",
-			Config{Kind: HTTPAPI, Routes: []string{"POST /payments/{id}"}, Stage: "prod"},
+			Config{Kind: HTTPAPI, Routes: []string{"POST /payments/{id+}"}, Stage: "prod"},
 			post,
 			Identity{Claims: map[string]string{"sub": "s-1", "iss": "https://id.example.com"}, Scopes: []string{"pay"}},
 			new(events.APIGatewayV2HTTPRequest),
 		},
 		{"http-default", Config{Kind: HTTPAPI}, unstaged, Identity{Context: map[string]any{"tenant": "acme"}}, new(events.APIGatewayV2HTTPRequest)},
-		{"url", Config{Kind: FunctionURL}, unstaged, Identity{IAM: iam}, new(events.LambdaFunctionURLRequest)},
+		{"url", Config{Kind: FunctionURL}, unstaged, Identity{IAM: &plain}, new(events.LambdaFunctionURLRequest)},
 		{"alb", Config{Kind: ALB}, unstaged, Identity{}, new(events.ALBTargetGroupRequest)},
 		{"alb-multi", Config{Kind: ALB, MultiValueHeaders: true}, unstaged, Identity{}, new(events.ALBTargetGroupRequest)},
 	} {
@@ -270,6 +272,76 @@ func TestEvent_Query(t *testing.T) {
 	}
 }
 
+// A REST API passes on texts only; an HTTP API what its authorizer said.
+func TestEvent_Context(t *testing.T) {
+	t.Parallel()
+	said := map[string]any{"text": "<7>", "number": 7, "large": int64(9007199254740993), "half": 0.5, "yes": true}
+	rest := event[events.APIGatewayProxyRequest](t, open(t, Config{Kind: RESTAPI}), "GET /prod/x HTTP/1.1\nHost: h\n\n", Identity{Context: said})
+	want := map[string]any{"text": "<7>", "number": "7", "large": "9007199254740993", "half": "0.5", "yes": "true"}
+	if got := rest.RequestContext.Authorizer; !reflect.DeepEqual(got, want) {
+		t.Errorf("REST API: %#v, want %#v", got, want)
+	}
+	said["list"], said["none"] = []any{"a"}, nil
+	v2 := event[events.APIGatewayV2HTTPRequest](t, open(t, Config{Kind: HTTPAPI}), "GET /x HTTP/1.1\nHost: h\n\n", Identity{Context: said})
+	want = map[string]any{"text": "<7>", "number": 7.0, "large": 9007199254740992.0, "half": 0.5, "yes": true, "list": []any{"a"}, "none": nil}
+	if got := v2.RequestContext.Authorizer.Lambda; !reflect.DeepEqual(got, want) {
+		t.Errorf("HTTP API: %#v, want %#v", got, want)
+	}
+}
+
+// An HTTP API decodes the path, once, and then looks for the route; a REST API the other way round.
+func TestEvent_EscapedPath(t *testing.T) {
+	t.Parallel()
+	routes := []string{"GET /pay/{id}"}
+	for _, row := range []struct {
+		cfg    Config
+		path   string
+		raw    string // "": no route
+		params map[string]string
+	}{
+		{Config{Kind: HTTPAPI, Routes: routes}, "/pay/a%20b", "/pay/a b", map[string]string{"id": "a b"}},
+		{Config{Kind: HTTPAPI, Routes: routes}, "/pay/a%2Fb", "", nil},
+		{Config{Kind: HTTPAPI, Routes: routes}, "/pay%2Fa", "/pay/a", map[string]string{"id": "a"}},
+		{Config{Kind: HTTPAPI, Routes: routes}, "/pay/a%3Fb?c=1", "/pay/a", map[string]string{"id": "a"}},
+		{Config{Kind: HTTPAPI, Routes: routes}, "/pay/a%252Fb", "/pay/a%2Fb", map[string]string{"id": "a%2Fb"}},
+		{Config{Kind: HTTPAPI, Routes: routes, Stage: "v1"}, "/v1/pay/a%20b", "/v1/pay/a b", map[string]string{"id": "a b"}},
+		{Config{Kind: RESTAPI, Routes: routes}, "/prod/pay/a%2Fb", "/pay/a%2Fb", map[string]string{"id": "a/b"}},
+		{Config{Kind: RESTAPI, Routes: routes}, "/prod/pay/a%3Fb", "/pay/a%3Fb", map[string]string{"id": "a?b"}},
+		{Config{Kind: RESTAPI, Routes: routes}, "/prod/pay%2Fa", "", nil},
+	} {
+		d := open(t, row.cfg)
+		in, refusal := d.Read(request(t, "GET "+row.path+" HTTP/1.1\nHost: h\n\n"), requestID, noon)
+		if refusal != nil {
+			if row.raw != "" || refusal.Status != d.noRoute.Status {
+				t.Errorf("%v %s: refused: %d", row.cfg.Kind, row.path, refusal.Status)
+			}
+			continue
+		}
+		payload, _, err := d.Event(in, Identity{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ev struct {
+			Path, RawPath  string
+			PathParameters map[string]string
+		}
+		if err := json.Unmarshal(payload, &ev); err != nil {
+			t.Fatal(err)
+		}
+		if ev.Path+ev.RawPath != row.raw || !reflect.DeepEqual(ev.PathParameters, row.params) {
+			t.Errorf("%v %s: path %q, parameters %q; want %q, %q", row.cfg.Kind, row.path, ev.Path+ev.RawPath, ev.PathParameters, row.raw, row.params)
+		}
+	}
+}
+
+type iamDescription = events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription
+
+func iam(set func(*iamDescription)) Identity {
+	id := Identity{IAM: new(iamDescription)}
+	set(id.IAM)
+	return id
+}
+
 func TestEvent_RefusesIdentity(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -281,6 +353,14 @@ func TestEvent_RefusesIdentity(t *testing.T) {
 		{RESTAPI, Identity{Scopes: []string{"s"}}, "Scopes is set"},
 		{FunctionURL, Identity{Claims: map[string]string{}}, "Claims is set"},
 		{HTTPAPI, Identity{APIKeyID: "k"}, "APIKeyID is set"},
+		{FunctionURL, iam(func(d *iamDescription) { d.CognitoIdentity.IdentityPoolID = "p" }), "IAM.CognitoIdentity is set"},
+		{FunctionURL, iam(func(d *iamDescription) { d.PrincipalOrgID = "o" }), "IAM.PrincipalOrgID is set"},
+		{RESTAPI, iam(func(d *iamDescription) { d.PrincipalOrgID = "o" }), "IAM.PrincipalOrgID is set"},
+		{RESTAPI, iam(func(d *iamDescription) { d.CognitoIdentity.AMR = []string{"a"} }), "IAM.CognitoIdentity.AMR is set"},
+		{RESTAPI, Identity{Context: map[string]any{"f": func() {}}}, "Context must be encodable as JSON: f: "},
+		{RESTAPI, Identity{Context: map[string]any{"groups": []string{"a"}}}, `Context has ["a"] for "groups", must be a text, a number or a boolean`},
+		{RESTAPI, Identity{Context: map[string]any{"user": map[string]int{}}}, `Context has {} for "user"`},
+		{RESTAPI, Identity{Context: map[string]any{"a": "x", "none": nil}}, `Context has null for "none"`},
 		{HTTPAPI, Identity{Context: map[string]any{"f": func() {}}}, "Context must be encodable"},
 	} {
 		d := open(t, Config{Kind: row.kind})

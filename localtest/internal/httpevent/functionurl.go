@@ -1,10 +1,6 @@
 package httpevent
 
-import (
-	"net/http"
-
-	"github.com/aws/aws-lambda-go/events"
-)
+import "net/http"
 
 // functionURL is a Lambda function URL in buffered mode. It knows no 401.
 func functionURL() style {
@@ -27,15 +23,9 @@ func functionURL() style {
 	}
 }
 
-// urlEvent has the type of the HTTP API's, with members beyond those of this door's own; the caller's organisation and
-// Cognito identity are among them, which a real event has as null.
+// urlEvent has the type of the HTTP API's, with members beyond those of this door's own.
 func urlEvent(_ *Door, r *Request, id Identity) any {
 	ev := payload2(r, id, r.path)
 	ev.RouteKey = defaultRoute
-	if id.IAM != nil {
-		iam := *id.IAM
-		iam.CognitoIdentity, iam.PrincipalOrgID = events.APIGatewayV2HTTPRequestContextAuthorizerCognitoIdentity{}, ""
-		ev.RequestContext.Authorizer.IAM = &iam
-	}
 	return ev
 }

@@ -11,7 +11,8 @@ func httpAPI() style {
 		https:       true,
 		requestID:   "Apigw-Requestid",
 		contentType: "text/plain; charset=utf-8",
-		identity:    []string{"Claims", "Scopes", "Context", "IAM"},
+		identity:    []string{"Claims", "Scopes", "Context", "IAM", "IAM.CognitoIdentity", "IAM.CognitoIdentity.AMR", "IAM.PrincipalOrgID"},
+		decodesPath: true,
 		event:       httpEvent,
 		answer:      answer2,
 
@@ -27,8 +28,7 @@ func httpAPI() style {
 }
 
 func httpEvent(d *Door, r *Request, id Identity) any {
-	// The stage is part of the path, which this door alone decodes.
-	ev := payload2(r, id, unescape(escapedPath(r.http)))
+	ev := payload2(r, id, decodedPath(r.http)) // the stage is part of the path
 	ev.RouteKey, ev.RequestContext.RouteKey = r.route.key, r.route.key
 	ev.RequestContext.Stage = d.cfg.Stage
 	ev.PathParameters = r.params

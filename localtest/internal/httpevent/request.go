@@ -24,7 +24,7 @@ type Request struct {
 	now    time.Time
 	body   []byte
 	https  bool
-	path   string // as sent, without the stage
+	path   string // without the stage; as sent, but where the door decodes it
 	route  route
 	params map[string]string
 }
@@ -32,6 +32,9 @@ type Request struct {
 // Read takes the request in, body and all, unless the door refuses it. id is the request's own, a UUID.
 func (d *Door) Read(r *http.Request, id string, now time.Time) (*Request, *Answer) {
 	in := &Request{http: r, id: id, now: now, https: d.https, path: escapedPath(r)}
+	if d.decodesPath {
+		in.path = decodedPath(r)
+	}
 	if d.gateway() {
 		var ok bool
 		if in.path, ok = cutStage(in.path, d.Prefix()); !ok {
@@ -59,6 +62,13 @@ func (d *Door) Read(r *http.Request, id string, now time.Time) (*Request, *Answe
 
 func escapedPath(r *http.Request) string { return cmp.Or(r.URL.EscapedPath(), "/") }
 
+// decodedPath is the path as an HTTP API sees it, which decodes first: what was an escaped slash divides segments, and
+// what was an escaped question mark ends the path. Not documented; reports of users agree on it.
+func decodedPath(r *http.Request) string {
+	path, _, _ := strings.Cut(unescape(escapedPath(r)), "?")
+	return path
+}
+
 func cutStage(path, prefix string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, prefix)
 	if !ok || rest != "" && !strings.HasPrefix(rest, "/") && prefix != "" {
@@ -71,6 +81,12 @@ func cutStage(path, prefix string) (string, bool) {
 func (d *Door) Event(r *Request, id Identity) ([]byte, *Answer, error) {
 	if err := id.check(d.cfg.Kind, d.identity); err != nil {
 		return nil, nil, err
+	}
+	if d.textContext {
+		var err error
+		if id.Context, err = id.texts(); err != nil {
+			return nil, nil, err
+		}
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

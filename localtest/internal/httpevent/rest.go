@@ -17,7 +17,8 @@ func restAPI() style {
 		https:       true,
 		requestID:   "X-Amzn-Requestid",
 		contentType: "application/json",
-		identity:    []string{"Claims", "PrincipalID", "Context", "IAM", "APIKeyID"},
+		identity:    []string{"Claims", "PrincipalID", "Context", "IAM", "IAM.CognitoIdentity", "APIKeyID"},
+		textContext: true,
 		event:       restEvent,
 		answer:      restAnswer,
 

@@ -48,8 +48,13 @@ func parseRoutes(k Kind, keys []string) ([]route, error) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(routes, func(other route) bool { return other.key == key }) {
-			return nil, fmt.Errorf("front door: Routes has %q twice, must name each route once", key)
+		for _, other := range routes {
+			if other.key == key {
+				return nil, fmt.Errorf("front door: Routes has %q twice, must name each route once", key)
+			}
+			if other.shape() == rt.shape() {
+				return nil, fmt.Errorf("front door: Routes has %q and %q, must name each route once: they fit the same requests", other.key, key)
+			}
 		}
 		routes = append(routes, rt)
 	}
@@ -64,16 +69,19 @@ func parseRoute(k Kind, key string) (route, error) {
 	wrong := func(rule string) (route, error) {
 		return route{}, fmt.Errorf("front door: Routes has %q, must be a method (or ANY), a space and a path, as in %q: %s", key, "POST /payments/{id}", rule)
 	}
-	method, path, ok := strings.Cut(key, " ")
+	method, path, _ := strings.Cut(key, " ")
 	methods := []string{
 		anyMethod, http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions,
 		http.MethodPatch, http.MethodPost, http.MethodPut,
 	}
-	if !ok || !slices.Contains(methods, method) {
+	if !slices.Contains(methods, method) {
 		return wrong("no such method")
 	}
-	if !strings.HasPrefix(path, "/") || strings.Contains(path, " ") {
-		return wrong("the path must begin with a slash, and have no space")
+	if path == "" {
+		return wrong("the path is missing")
+	}
+	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " ?#") {
+		return wrong("the path must begin with a slash, and have no space, ? and #")
 	}
 	rt := route{key: key, method: method, path: path, segments: segments(path)}
 	for i, s := range rt.segments {
@@ -82,6 +90,9 @@ func parseRoute(k Kind, key string) (route, error) {
 		}
 		if isGreedy(s) && i < len(rt.segments)-1 {
 			return wrong("a greedy parameter must be the last segment")
+		}
+		if isParameter(s) && slices.ContainsFunc(rt.segments[:i], func(o string) bool { return parameter(o) == parameter(s) }) {
+			return wrong("each parameter must have a name of its own")
 		}
 	}
 	return rt, nil
@@ -92,6 +103,29 @@ func segments(path string) []string { return strings.Split(strings.TrimPrefix(pa
 func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
 
 func isGreedy(segment string) bool { return strings.HasSuffix(segment, "+}") }
+
+// parameter is the name in a parameter's segment; "" for another segment.
+func parameter(segment string) string {
+	if !isParameter(segment) {
+		return ""
+	}
+	return strings.TrimSuffix(segment[1:len(segment)-1], "+")
+}
+
+// shape is the same for routes that fit the same requests.
+func (rt route) shape() string {
+	shape := []string{rt.method}
+	for _, s := range rt.segments {
+		switch {
+		case isGreedy(s):
+			s = "{+}"
+		case isParameter(s):
+			s = "{}"
+		}
+		shape = append(shape, s)
+	}
+	return strings.Join(shape, "/")
+}
 
 // moreSpecific orders routes: a literal segment before a parameter, that before a greedy one, $default last; of one
 // path, a method before ANY.
@@ -116,7 +150,7 @@ func moreSpecific(a, b route) int {
 	return cmp.Compare(strings.Count(a.method, anyMethod), strings.Count(b.method, anyMethod))
 }
 
-// match returns the path parameters, decoded.
+// match returns the path parameters. path are the decoded segments.
 func (rt route) match(path []string) (map[string]string, bool) {
 	if rt.path == "" {
 		return nil, true
@@ -128,14 +162,14 @@ func (rt route) match(path []string) (map[string]string, bool) {
 			return nil, false
 		case isGreedy(s):
 			rest := strings.Join(path[i:], "/")
-			params[strings.Trim(s, "{+}")] = unescape(rest)
+			params[parameter(s)] = rest
 			return params, rest != ""
 		case isParameter(s):
-			params[strings.Trim(s, "{}")] = unescape(path[i])
+			params[parameter(s)] = path[i]
 			if path[i] == "" {
 				return nil, false
 			}
-		case s != unescape(path[i]):
+		case s != path[i]:
 			return nil, false
 		}
 	}
@@ -149,9 +183,14 @@ func unescape(s string) string {
 	return s
 }
 
-// find is the route of a request. path is percent-encoded, without the stage.
+// find is the route of a request. path is without the stage, and percent-encoded unless the door decodes it first.
 func (d *Door) find(method, path string) (route, map[string]string, bool) {
 	parts := segments(path)
+	if !d.decodesPath {
+		for i, p := range parts {
+			parts[i] = unescape(p)
+		}
+	}
 	resource := ""
 	for _, rt := range d.routes {
 		// A REST API looks for the resource first: that a less specific one has the method does not help.

@@ -69,10 +69,7 @@ func read(getenv func(string) string) (settings, error) {
 
 func checkURL(text string) error {
 	u, err := url.Parse(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", urlVariable, err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		return fmt.Errorf("%s is %q, must be a URL such as http://127.0.0.1:8000", urlVariable, text)
 	}
 	return nil

@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,6 +34,9 @@ func standIn() {
 	conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", os.Getenv("STAND_IN_TELLS"))
 	if err != nil {
 		fail(err)
+	}
+	if os.Getenv("STAND_IN_DEAF") != "" {
+		signal.Ignore(syscall.SIGTERM)
 	}
 	if _, err := fmt.Fprintf(conn, "%q\n", os.Args[1:]); err != nil {
 		fail(err)

@@ -1,7 +1,5 @@
 package remote
 
-import "context"
-
 // outside runs functions in goroutines that belong to no bubble of testing/synctest. A bubble's clock stands still
 // while one of its goroutines waits for such a function, so that a call over a real network takes no virtual time; and
 // time.Now is the real one in there, as a signature needs it. A goroutine belongs to the bubble of whoever starts it, and
@@ -34,19 +32,9 @@ func (o *outside) work() {
 	}
 }
 
-// do returns when f has run, or with ctx's error when ctx has ended. Then f may still be running: the caller must not
-// look at what it writes.
-func (o *outside) do(ctx context.Context, f func()) error {
-	select {
-	case d := <-o.desks:
-		d.hand <- f
-		select {
-		case <-d.done:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// do returns when f has run.
+func (o *outside) do(f func()) {
+	d := <-o.desks
+	d.hand <- f
+	<-d.done
 }

@@ -21,7 +21,8 @@ import (
 
 const (
 	workers     = 128 // calls at once, and connections kept
-	callTimeout = time.Minute
+	callTimeout = 30 * time.Second
+	openTimeout = 10 * time.Second
 	maxReply    = 64 << 20
 )
 
@@ -64,7 +65,7 @@ func (r *Remote) Open() error {
 		if r.failed != nil {
 			return
 		}
-		_ = r.outside.do(context.Background(), func() { r.failed = r.open() })
+		r.outside.do(func() { r.failed = r.open() })
 	})
 	return r.failed
 }
@@ -73,7 +74,6 @@ func (r *Remote) open() error {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is documented to be one
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = workers, workers
 	transport.DisableCompression = true // the bytes, and the checksum over them, go on as they came
-	transport.Proxy = nil
 	if file := r.settings.bundle; file != "" {
 		pool, err := trusted(file)
 		if err != nil {
@@ -81,7 +81,7 @@ func (r *Remote) open() error {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	r.client = &http.Client{Transport: transport, Timeout: callTimeout}
+	r.client = &http.Client{Transport: transport}
 	r.url = r.settings.target
 	if r.settings.command != nil {
 		var err error
@@ -113,27 +113,32 @@ func trusted(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// answers asks for anything at all: an error of DynamoDB's is an answer too.
+// answers asks whether a DynamoDB serves at the URL. An error of DynamoDB's is an answer, too.
 func (r *Remote) answers(url string) error {
-	_, err := r.exchange(url, "ListTables", []byte("{}"))
-	return err
+	reply, err := r.exchange(openTimeout, url, "ListTables", []byte("{}"))
+	if err != nil {
+		return err
+	}
+	var body struct {
+		TableNames *[]string
+		Type       string `json:"__type"`
+	}
+	if json.Unmarshal(reply.Body, &body) != nil || body.TableNames == nil && body.Type == "" {
+		return fmt.Errorf("what serves there is no DynamoDB: it answers ListTables with status %d and %.100q", reply.Status, reply.Body)
+	}
+	return nil
 }
 
 // Send sends a request in DynamoDB's JSON protocol, signed with the environment's credentials, and returns what came
-// back. The error says that nothing did: what became of the request is not known then. It takes no virtual time. The
-// request goes on after the end of ctx, up to a minute.
-func (r *Remote) Send(ctx context.Context, operation string, body []byte) (Reply, error) {
-	var reply Reply
-	var failed error
-	ask := func() { reply, failed = r.exchange(r.url, operation, body) } //nolint:contextcheck // ctx may be of a bubble
-	if err := r.outside.do(ctx, ask); err != nil {
-		return Reply{}, err
-	}
-	return reply, failed
+// back. The error says that nothing did, within half a minute: what became of the request is not known then. It takes
+// no virtual time.
+func (r *Remote) Send(operation string, body []byte) (reply Reply, err error) {
+	r.outside.do(func() { reply, err = r.exchange(callTimeout, r.url, operation, body) })
+	return reply, err
 }
 
-func (r *Remote) exchange(url, operation string, body []byte) (Reply, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+func (r *Remote) exchange(limit time.Duration, url, operation string, body []byte) (Reply, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -158,11 +163,10 @@ func (r *Remote) exchange(url, operation string, body []byte) (Reply, error) {
 }
 
 // Wait asks for the table, in real time, until it is ACTIVE or a minute has passed.
-func (r *Remote) Wait(table string) error {
-	var failed error
-	_ = r.outside.do(context.Background(), func() {
-		failed = poll(callTimeout, func() error {
-			reply, err := r.exchange(r.url, "DescribeTable", fmt.Appendf(nil, `{"TableName":%q}`, table))
+func (r *Remote) Wait(table string) (err error) {
+	r.outside.do(func() {
+		err = poll(time.Minute, func() error {
+			reply, err := r.exchange(callTimeout, r.url, "DescribeTable", fmt.Appendf(nil, `{"TableName":%q}`, table))
 			if err != nil {
 				return err
 			}
@@ -173,5 +177,5 @@ func (r *Remote) Wait(table string) error {
 			return nil
 		})
 	})
-	return failed
+	return err
 }

@@ -27,16 +27,18 @@ type server struct {
 }
 
 // watchdog runs a program until the standard input ends, or the program does. It is a shell's work, since whoever is
-// killed can do none.
+// killed can do none. The end is that of the whole process group, so of what the program has started, too; whatever
+// does not listen is killed after five seconds. The one who kills outlives the rest, so that the group's number
+// cannot be another one's by then.
 const watchdog = `exec 3<&0
 "$@" </dev/null 3<&- &
 child=$!
-{ cat <&3 >/dev/null; kill "$child"; } 2>/dev/null &
+(trap '' TERM; cat <&3 >/dev/null; kill -TERM 0; sleep 5; kill -KILL 0) 2>/dev/null &
 watch=$!
 exec 3<&-
 wait "$child"
 code=$?
-kill "$watch" 2>/dev/null
+kill -KILL "$watch" 2>/dev/null
 exit "$code"`
 
 // jar is the command that serves from the directory of DynamoDB Local.
@@ -92,8 +94,7 @@ func (s settings) start(answers func(url string) error) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(output.Name()) //nolint:errcheck // a file too many in the folder for such files
-	defer output.Close()           //nolint:errcheck // nothing was written to it from here
+	defer output.Close() //nolint:errcheck // nothing was written to it from here
 	stdin, lifeline, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -103,7 +104,10 @@ func (s settings) start(answers func(url string) error) (*server, error) {
 	watched := exec.Command("sh", append([]string{"-c", watchdog, "sh"}, command...)...) //nolint:gosec,noctx // the user's own program
 	watched.Stdin, watched.Stdout, watched.Stderr = stdin, output, output
 	watched.Env = append(os.Environ(), quiet)
-	if err := watched.Start(); err != nil {
+	watched.SysProcAttr = ownGroup()
+	err = watched.Start()
+	_ = os.Remove(output.Name()) // both have it open; where that forbids it, a file too many stays in the folder for such
+	if err != nil {
 		return nil, fmt.Errorf("%s: start %s: %w", s.name, strings.Join(command, " "), err)
 	}
 	ended := make(chan struct{})
@@ -113,19 +117,29 @@ func (s settings) start(answers func(url string) error) (*server, error) {
 	}()
 	server := &server{url: "http://127.0.0.1:" + port, lifeline: lifeline}
 	err = poll(startTimeout, func() error {
+		err := answers(server.url)
 		select {
-		case <-ended:
+		case <-ended: // before whoever answered there: it is somebody else
 			return permanentError{fmt.Errorf("it has ended: %v", watched.ProcessState)}
 		default:
-			return answers(server.url)
+			return err
 		}
 	})
 	if err != nil {
 		_ = lifeline.Close() // ends it
-		text, _ := os.ReadFile(output.Name())
-		return nil, fmt.Errorf("%s: %s: %w\n%s", s.name, strings.Join(command, " "), err, tail(text))
+		text := make([]byte, 4<<10)
+		n, _ := output.ReadAt(text, max(0, size(output)-int64(len(text))))
+		return nil, fmt.Errorf("%s: %s: %w\n%s", s.name, strings.Join(command, " "), err, text[:n])
 	}
 	return server, nil
+}
+
+func size(f *os.File) int64 {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // freePort is one that nobody has at the moment.
@@ -158,6 +172,3 @@ func poll(limit time.Duration, ask func() error) error {
 		}
 	}
 }
-
-// tail is the end of what a program wrote.
-func tail(text []byte) []byte { return text[max(0, len(text)-4<<10):] }

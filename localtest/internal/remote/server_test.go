@@ -90,7 +90,7 @@ func TestOpen_Jar(t *testing.T) {
 	if got, _ := s.hear(); !strings.HasPrefix(got, want) {
 		t.Errorf("started with %s, want %s…", got, want)
 	}
-	reply, err := r.Send(t.Context(), "ListTables", []byte("{}"))
+	reply, err := r.Send("ListTables", []byte("{}"))
 	if err != nil || reply.Status != 200 || string(reply.Body) != `{"TableNames":[]}` {
 		t.Errorf("reply %+v, %v", reply, err)
 	}
@@ -112,31 +112,44 @@ func TestOpen_Image(t *testing.T) {
 	}
 }
 
-// What was started ends with the process that has started it, even if that one is killed.
+// What was started ends with the process that has started it, even if that one is killed; also what a wrapper has
+// started in its turn, and what does not listen to signals.
 func TestOpen_EndsWithTheProcess(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.program("java", takesPort)
-	user := exec.CommandContext(t.Context(), os.Args[0])
-	user.Env = append(os.Environ(), "STAND_IN_FOR=user", "DYNAMODB_LOCAL_DIR="+s.jars, "JAVA_HOME="+filepath.Dir(s.bin))
-	output, err := user.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	user.Stderr = os.Stderr
-	if err := user.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if lines := bufio.NewScanner(output); !lines.Scan() || lines.Text() != "open" {
-		t.Fatalf("the process said %q", lines.Text())
-	}
-	_, alive := s.hear()
-	if err := user.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = user.Wait()
-	if alive.Scan() { // blocks until its end
-		t.Errorf("the stand-in goes on: %s", alive.Text())
+	for name, java := range map[string]string{
+		"java":       takesPort,
+		"a wrapper":  takesPort + "\nsh -c 'exec \"$0\" \"$@\"' env STAND_IN_FOR=server STAND_IN_TELLS=%s %s -port \"$port\"; exit",
+		"a deaf one": takesPort + "\ntrap '' TERM; export STAND_IN_DEAF=1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			if strings.Contains(java, "%s") {
+				java = fmt.Sprintf(java, s.heard.Addr(), os.Args[0])
+			}
+			s.program("java", java)
+			user := exec.CommandContext(t.Context(), os.Args[0])
+			user.Env = append(os.Environ(), "STAND_IN_FOR=user", "DYNAMODB_LOCAL_DIR="+s.jars, "JAVA_HOME="+filepath.Dir(s.bin))
+			output, err := user.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			user.Stderr = os.Stderr
+			if err := user.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if lines := bufio.NewScanner(output); !lines.Scan() || lines.Text() != "open" {
+				t.Fatalf("the process said %q", lines.Text())
+			}
+			_, alive := s.hear()
+			if err := user.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = user.Wait()
+			if alive.Scan() { // blocks until its end
+				t.Errorf("the stand-in goes on: %s", alive.Text())
+			}
+		})
 	}
 }
 
@@ -156,7 +169,7 @@ func TestOpen_Missing(t *testing.T) {
 		{"no java", []string{"DYNAMODB_LOCAL_DIR=" + s.jars, "JAVA_HOME=" + empty}, []string{"DYNAMODB_LOCAL_DIR is set", "Java", empty}},
 		{"java ends", []string{"DYNAMODB_LOCAL_DIR=" + s.jars}, []string{"DynamoDBLocal.jar", "has ended: exit status 3", "no memory"}},
 		{"nobody there", []string{"LOCALTEST_DYNAMODB=http://127.0.0.1:1"}, []string{"LOCALTEST_DYNAMODB=http://127.0.0.1:1 does not answer", "refused"}},
-		{"no URL", []string{"LOCALTEST_DYNAMODB=127.0.0.1:8000"}, []string{"LOCALTEST_DYNAMODB"}},
+		{"no URL", []string{"LOCALTEST_DYNAMODB=127.0.0.1:8000"}, []string{`LOCALTEST_DYNAMODB is "127.0.0.1:8000", must be a URL such as http://127.0.0.1:8000`}},
 		{"no host", []string{"LOCALTEST_DYNAMODB=http://"}, []string{`LOCALTEST_DYNAMODB is "http://", must be a URL such as http://127.0.0.1:8000`}},
 		{"a path", []string{"LOCALTEST_DYNAMODB=http://127.0.0.1:1/shell"}, []string{"must be a URL such as"}},
 		{"another scheme", []string{"LOCALTEST_DYNAMODB=ftp://127.0.0.1:1"}, []string{"must be a URL such as"}},

@@ -15,7 +15,9 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -46,7 +48,7 @@ type Function struct {
 
 	mu        sync.Mutex
 	sandboxes []*sandbox    // alive, the most recently used one last
-	changed   chan struct{} // closed and replaced when a sandbox got free or went away
+	changed   chan struct{} // closed and replaced when a sandbox may have got free, or went away
 	closed    bool
 }
 
@@ -59,8 +61,20 @@ func New(cfg Config) (*Function, error) {
 		}
 		cfg.Path = self
 	}
-	if _, err := exec.LookPath(cfg.Path); err != nil {
+	path, err := exec.LookPath(cfg.Path)
+	if err == nil {
+		path, err = filepath.Abs(path) // the test may change its directory
+	}
+	if err != nil {
 		return nil, fmt.Errorf("bootstrap: %w", err)
+	}
+	cfg.Path = path
+	for name, texts := range map[string][]string{"Args": cfg.Args, "Env": cfg.Env} {
+		for _, text := range texts {
+			if strings.Contains(text, "\x00") {
+				return nil, fmt.Errorf("config: %s has %q, must have no NUL: no process could be started", name, text)
+			}
+		}
 	}
 	if cfg.Timeout < 0 || cfg.InitTimeout < 0 || cfg.Processes < 0 || cfg.Concurrency < 0 {
 		return nil, fmt.Errorf("config: Timeout %v, InitTimeout %v, Processes %d, Concurrency %d: none may be negative",
@@ -88,34 +102,44 @@ func New(cfg Config) (*Function, error) {
 // process, all of which are Responses. The error is for an event that could not be sent, and for a
 // ctx that ended first: an invocation that has begun goes on without its caller, as on Lambda.
 func (f *Function) Invoke(ctx context.Context, ev Event) (Response, error) {
-	ev.Payload = slices.Clone(ev.Payload) // the caller may be gone, and use it for something else
-	ev.RequestID = cmp.Or(ev.RequestID, NewUUID())
-	if url.PathEscape(ev.RequestID) != ev.RequestID || ev.RequestID == "." || ev.RequestID == ".." {
-		// The process puts it into the path of its answer as it is.
-		return Response{}, fmt.Errorf("request id %q: must be able to stand in a URL's path as it is", ev.RequestID)
-	}
-	if !f.begin() {
-		return Response{}, fmt.Errorf("invoke: %w", ErrClosed)
-	}
 	type end struct {
 		r   Response
 		err error
 	}
-	ended := make(chan end, 1)
-	go func() {
-		defer f.running.Done()
-		r, err := f.run(ctx, &invocation{Event: ev, answer: make(chan Response, 1)})
-		ended <- end{r, err}
-	}()
+	ev.RequestID = cmp.Or(ev.RequestID, NewUUID())
+	ends := make(chan end, 1)
+	if err := f.Begin(ctx, ev, func(r Response, err error) { ends <- end{r, err} }); err != nil {
+		return Response{}, err
+	}
 	select {
-	case e := <-ended:
-		if e.err != nil {
-			return Response{}, fmt.Errorf("invoke: %w", e.err)
-		}
-		return e.r, nil
+	case e := <-ends:
+		return e.r, e.err
 	case <-ctx.Done():
 		return Response{}, fmt.Errorf("invoke: waiting for the end of %s: %w", ev.RequestID, context.Cause(ctx))
 	}
+}
+
+// Begin is Invoke without the wait: ended is called with its results, from another goroutine, unless Begin itself
+// fails, and before Close returns. An event that no process has got a place for when ctx ends is given up.
+func (f *Function) Begin(ctx context.Context, ev Event, ended func(Response, error)) error {
+	ev.Payload = slices.Clone(ev.Payload) // the caller may be gone, and use it for something else
+	ev.RequestID = cmp.Or(ev.RequestID, NewUUID())
+	if url.PathEscape(ev.RequestID) != ev.RequestID || ev.RequestID == "." || ev.RequestID == ".." {
+		// The process puts it into the path of its answer as it is.
+		return fmt.Errorf("request id %q: must be able to stand in a URL's path as it is", ev.RequestID)
+	}
+	if !f.begin() {
+		return fmt.Errorf("invoke: %w", ErrClosed)
+	}
+	go func() {
+		defer f.running.Done()
+		r, err := f.run(ctx, &invocation{Event: ev, answer: make(chan Response, 1)})
+		if err != nil {
+			r, err = Response{}, fmt.Errorf("invoke: %w", err)
+		}
+		ended(r, err)
+	}()
+	return nil
 }
 
 func (f *Function) begin() bool {
@@ -192,9 +216,7 @@ func (f *Function) tryTake(ctx context.Context, inv *invocation) (*sandbox, <-ch
 
 func (f *Function) release(s *sandbox, inv *invocation) {
 	s.release(inv)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.broadcast()
+	f.placesChanged()
 }
 
 // remove is called when the process of s is gone.
@@ -202,6 +224,13 @@ func (f *Function) remove(s *sandbox) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sandboxes = slices.DeleteFunc(f.sandboxes, func(other *sandbox) bool { return other == s })
+	f.broadcast()
+}
+
+// placesChanged wakes who waits for a place.
+func (f *Function) placesChanged() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.broadcast()
 }
 
@@ -234,6 +263,7 @@ func (f *Function) Freeze() error {
 	for _, s := range f.alive() {
 		errs = append(errs, s.freeze())
 	}
+	f.placesChanged() // an idle process may be given an event again
 	return errors.Join(errs...)
 }
 
@@ -243,6 +273,7 @@ func (f *Function) Thaw() error {
 	for _, s := range f.alive() {
 		errs = append(errs, s.thaw())
 	}
+	f.placesChanged()
 	return errors.Join(errs...)
 }
 

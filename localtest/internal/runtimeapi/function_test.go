@@ -338,22 +338,6 @@ func TestInvoke_BootstrapFails(t *testing.T) {
 	}
 }
 
-func TestNew_Refuses(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		cfg  Config
-		want string
-	}{
-		{Config{Path: "./no-such-bootstrap"}, "no-such-bootstrap"},
-		{Config{Path: "function.go"}, "bootstrap: "},
-		{Config{Processes: -1}, "Processes -1"},
-	} {
-		if _, err := New(row.cfg); err == nil || !strings.Contains(err.Error(), row.want) {
-			t.Errorf("%+v: error %v, want one with %q", row.cfg, err, row.want)
-		}
-	}
-}
-
 func TestInvoke_RefusesRequestID(t *testing.T) {
 	t.Parallel()
 	f := start(t, Config{Timeout: time.Second})

@@ -110,6 +110,19 @@ func handle(ctx context.Context, t task) (any, error) {
 		c := exec.CommandContext(context.WithoutCancel(ctx), self)
 		c.Env = []string{"MODE=child", "URL=" + t.Value}
 		return nil, c.Start()
+	case "start children": // until it ends
+		go func() {
+			for {
+				_ = exec.CommandContext(context.Background(), "true").Run()
+			}
+		}()
+		return nil, nil
+	case "print and hang":
+		_, _ = fmt.Fprintln(os.Stdout, t.Value)
+		select {}
+	case "print":
+		_, _ = fmt.Fprintln(os.Stdout, t.Value)
+		return t.Value, nil
 	case "stream":
 		return strings.NewReader(t.Value), nil
 	case "broken stream":

@@ -13,13 +13,15 @@ func processAttributes() *syscall.SysProcAttr {
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) } // fails only where none is left
 
-// freezeGroup returns when the process stands still or is dead.
+// freezeGroup returns when the process stands still or is dead; its children are stopped, not waited for. The process
+// comes first, alone: while it starts a child, one of its threads waits until the child has become another program
+// (vfork), and does not stop before. A child that was stopped earlier than that would let it wait for ever.
 func freezeGroup(p *os.Process) error {
-	if err := syscall.Kill(-p.Pid, syscall.SIGSTOP); err != nil {
+	if err := syscall.Kill(p.Pid, syscall.SIGSTOP); err != nil {
 		return err
 	}
 	waitWithoutReaping(p.Pid, syscall.WSTOPPED|syscall.WEXITED)
-	return nil
+	return syscall.Kill(-p.Pid, syscall.SIGSTOP)
 }
 
 func thawGroup(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGCONT) }

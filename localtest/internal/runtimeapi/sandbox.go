@@ -26,16 +26,20 @@ type sandbox struct {
 	f      *Function
 	cmd    *exec.Cmd
 	server *http.Server
+	output pipes
 	work   chan *invocation // events for the process; holds as many as can be reserved
 
 	askOnce sync.Once
 	asked   chan struct{} // closed at the first request for an event: the process is initialised
-	exited  chan struct{} // closed when the process is gone and its output read
+	exited  chan struct{} // closed when the process is gone and its output read, but for what a writer does not take
 	exit    error         // how it ended; set before exited is closed
 
-	mu          sync.Mutex
+	turn     sync.Mutex     // one freeze or thaw at a time; taken before mu, and never by kill
+	inFreeze sync.WaitGroup // the freeze under way: the process is not reaped before its end
+
+	mu          sync.Mutex             // never held while something is waited for
 	invocations map[string]*invocation // reserved or running, by request id
-	frozen      bool
+	stance      stance
 	killed      bool   // by this package
 	ended       bool   // its pid may soon belong to another process
 	initError   string // what the process said of its own start
@@ -43,13 +47,14 @@ type sandbox struct {
 
 // start runs the bootstrap. The process outlives ctx.
 func (f *Function) start(ctx context.Context) (*sandbox, error) {
+	ctx = context.WithoutCancel(ctx)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for the Runtime API: %w", err)
 	}
 	s := &sandbox{
 		f:           f,
-		cmd:         exec.CommandContext(context.WithoutCancel(ctx), f.cfg.Path, f.cfg.Args...),
+		cmd:         exec.CommandContext(ctx, f.cfg.Path, f.cfg.Args...),
 		work:        make(chan *invocation, f.cfg.Concurrency),
 		asked:       make(chan struct{}),
 		exited:      make(chan struct{}),
@@ -61,9 +66,11 @@ func (f *Function) start(ctx context.Context) (*sandbox, error) {
 		ErrorLog:          log.New(io.Discard, "", 0), // a killed client is no news
 	}
 	s.cmd.Env = append(environment(f.cfg, listener.Addr().String()), f.cfg.Env...)
-	s.cmd.Stdout, s.cmd.Stderr = f.cfg.Stdout, f.cfg.Stderr
 	s.cmd.SysProcAttr = processAttributes()
-	s.cmd.WaitDelay = time.Second // for a grandchild that left the group and keeps the output open
+	if s.cmd.Stdout, s.cmd.Stderr, err = s.output.open(f.cfg.Stdout, f.cfg.Stderr); err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
 
 	started := make(chan error)
 	go func() {
@@ -72,6 +79,7 @@ func (f *Function) start(ctx context.Context) (*sandbox, error) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := s.cmd.Start()
+		s.output.started()
 		started <- err
 		if err == nil {
 			s.wait()
@@ -79,6 +87,7 @@ func (f *Function) start(ctx context.Context) (*sandbox, error) {
 	}()
 	if err := <-started; err != nil {
 		_ = listener.Close()
+		s.output.close(0)
 		return nil, fmt.Errorf("start the bootstrap: %w", err)
 	}
 	go func() { _ = s.server.Serve(listener) }() // returns when the server is closed
@@ -90,9 +99,11 @@ func (s *sandbox) wait() {
 	if awaitExit(s.cmd.Process.Pid) {
 		// Not reaped yet, so that its pid still names the group: its children go with it.
 		s.end(killGroup)
+		s.inFreeze.Wait() // ends with the process
 	}
 	s.exit = s.cmd.Wait()
 	s.end(nil)
+	s.output.close(time.Second)
 	_ = s.server.Close()
 	s.f.remove(s) // first: whoever waited for the end finds a new process
 	close(s.exited)
@@ -116,10 +127,8 @@ func (s *sandbox) reserve(inv *invocation) bool {
 	if s.ended || s.killed || twin || len(s.invocations) >= s.f.cfg.Concurrency {
 		return false
 	}
-	if s.frozen {
-		if len(s.invocations) > 0 || s.thawLocked() != nil {
-			return false
-		}
+	if s.stance != running && (len(s.invocations) > 0 || s.thawLocked() != nil) {
+		return false
 	}
 	inv.taken = false
 	s.invocations[inv.RequestID] = inv
@@ -233,34 +242,4 @@ func (s *sandbox) kill() {
 	if !s.ended {
 		killGroup(s.cmd.Process)
 	}
-}
-
-func (s *sandbox) freeze() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended || s.frozen {
-		return nil
-	}
-	if err := freezeGroup(s.cmd.Process); err != nil {
-		return fmt.Errorf("freeze process %d: %w", s.cmd.Process.Pid, err)
-	}
-	s.frozen = true
-	return nil
-}
-
-func (s *sandbox) thaw() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.thawLocked()
-}
-
-func (s *sandbox) thawLocked() error {
-	if s.ended || !s.frozen {
-		return nil
-	}
-	if err := thawGroup(s.cmd.Process); err != nil {
-		return fmt.Errorf("thaw process %d: %w", s.cmd.Process.Pid, err)
-	}
-	s.frozen = false
-	return nil
 }
