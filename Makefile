@@ -35,6 +35,12 @@ check: modules format compile lint docs validate cover ## Run all that a change 
 demo: ## Run the payments function through retries, lost replies and a crash, on this machine.
 	go run ./lambda/payments/demo
 
+ADDR ?= 127.0.0.1:3000
+
+.PHONY: serve
+serve: ## Keep the payments function up behind an HTTP API on ADDR, and print curl lines for it.
+	go run ./lambda/payments/demo -serve $(ADDR)
+
 .PHONY: build build-PaymentsFunction
 build: build-PaymentsFunction ## Build the payments function for Lambda into ARTIFACTS_DIR.
 build-PaymentsFunction: # what `sam build` calls

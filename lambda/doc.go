@@ -50,6 +50,17 @@
 // again. A handler that returns the StateError of an operation inside it, without wrapping it, is reported by this
 // table too. Lambda itself looks at no errorType: it repeats every asynchronous invocation that failed.
 //
+// # HTTP
+//
+// [HTTPAPI], [RESTAPI], [FunctionURL], [ALB] and [Middleware] put the Idempotency-Key contract before a handler of HTTP
+// events (draft-ietf-httpapi-idempotency-key-header): the key comes by the header, the scope from the front door's
+// authoriser, and the fingerprint from method, route, path, query and body. [HTTPConfig] has what can be set, and the
+// file CLIENTS.md what an API's clients have to know: the header's form, each problem's code, and what to retry.
+//
+// A replay has the first answer's status, body and the headers that are recorded, and Idempotent-Replayed: true. An answer
+// that is not recorded (see [RecordDefault]) goes to its own client, and the next request runs. A handler's error goes
+// to Lambda as it would without the wrapper, unless it leaves open what happened: then the client is told so.
+//
 // # Order of wrappers
 //
 // Tracing, metrics and whatever recovers panics go outside of Wrap: replays are then seen too. A wrapper inside

@@ -6,6 +6,7 @@
 //	IDEMPOTENCY_TABLE   the table of records; required
 //	ON_UNKNOWN          after an attempt that ended without telling: refuse (default) or rerun
 //	CARD_PROCESSOR_URL  where cards are charged; without it nothing is, and every card is accepted
+//	FRONT_DOOR          http-api, rest-api, function-url or alb; without it other functions invoke this one
 //
 // The AWS SDK reads its own: region, credentials, and AWS_ENDPOINT_URL_DYNAMODB for a local DynamoDB.
 package main
@@ -22,21 +23,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/oncekey/oncekey/idempotency"
-	"github.com/oncekey/oncekey/lambda"
 )
 
 func main() {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
-	handler, err := setup(context.Background(), os.Getenv)
+	start, err := setup(context.Background(), os.Getenv)
 	if err != nil {
 		slog.Error("payments: cannot start", "error", err)
 		os.Exit(1)
 	}
-	lambda.Start(handler)
+	start()
 }
 
 // setup runs once per process: clients and Runner are shared by all its invocations.
-func setup(ctx context.Context, getenv func(string) string) (lambda.Handler[Payment, Receipt], error) {
+func setup(ctx context.Context, getenv func(string) string) (handler, error) {
 	table := getenv("IDEMPOTENCY_TABLE")
 	if table == "" {
 		return nil, errors.New("IDEMPOTENCY_TABLE is not set: it names the table of records")
@@ -61,7 +61,7 @@ func setup(ctx context.Context, getenv func(string) string) (lambda.Handler[Paym
 	if err != nil {
 		return nil, err
 	}
-	return lambda.Wrap(runner, request, payments{cards}.pay), nil
+	return behind(getenv("FRONT_DOOR"), runner, payments{cards})
 }
 
 // parseOnUnknown reads the policy. Rerun is right for this handler, whose one effect carries a downstream key;

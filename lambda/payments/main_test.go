@@ -22,6 +22,7 @@ func TestSetup_RefusesWhatCannotBeRight(t *testing.T) {
 		"IDEMPOTENCY_TABLE":  {},
 		"ON_UNKNOWN":         {"IDEMPOTENCY_TABLE": "records", "ON_UNKNOWN": "ignore"},
 		"CARD_PROCESSOR_URL": {"IDEMPOTENCY_TABLE": "records", "CARD_PROCESSOR_URL": "localhost:8080"},
+		"FRONT_DOOR":         {"IDEMPOTENCY_TABLE": "records", "FRONT_DOOR": "window"},
 	} {
 		t.Run(variable, func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -20,7 +21,19 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	s := &stage{log: log.New(os.Stderr, "demo: ", 0)}
-	s.run(func() { demo(ctx, s, func(text string) { fmt.Println(text) }) })
+	addr := flag.String("serve", "", "keep the function up behind an HTTP API on this host and port, instead of playing")
+	flag.Parse()
+	say := func(text string) { fmt.Println(text) }
+	s.run(func() {
+		if *addr != "" {
+			serve(ctx, s, *addr, say)
+			return
+		}
+		demo(ctx, s, say)
+	})
+	if *addr != "" && !s.Failed() {
+		return // Ctrl-C is its end
+	}
 	if s.Failed() || ctx.Err() != nil {
 		os.Exit(1) // without stop: there is nothing left that a signal could interrupt
 	}

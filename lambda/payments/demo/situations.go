@@ -18,6 +18,7 @@ type situation struct {
 	onUnknown string        // the function's policy; "": its default, refuse
 	timeout   time.Duration // the function's
 	slow      bool          // mostly waits: played beside the others
+	frontDoor string        // what stands before the function; "": nothing
 }
 
 // Short where the play waits for the function's time to end, long where a busy machine must not matter.

@@ -40,6 +40,7 @@ func newWorld(tb localtest.TB, db *localtest.DB, endpoint string, f function, s 
 		Env: []string{
 			"IDEMPOTENCY_TABLE=" + w.table,
 			"ON_UNKNOWN=" + s.onUnknown,
+			"FRONT_DOOR=" + s.frontDoor,
 			"CARD_PROCESSOR_URL=" + processor.URL,
 			"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint,
 		},

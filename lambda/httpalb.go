@@ -1,0 +1,46 @@
+package lambda
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/oncekey/oncekey/idempotency"
+)
+
+// ALB is for a function that is the target group of an Application Load Balancer. It says nothing of the caller that a
+// client could not write itself, so HTTPConfig.Request has to set the scope; and HTTPConfig.Operation is required.
+// Single and multi-value headers are both served, as the target group is set.
+func ALB(r *idempotency.Runner, c HTTPConfig, h Handler[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]) Handler[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse] {
+	return through(r, c, door[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
+		read: func(e events.ALBTargetGroupRequest) (*HTTPRequest, error) {
+			b, err := body(e.Body, e.IsBase64Encoded)
+			return &HTTPRequest{
+				Method: e.HTTPMethod,
+				Route:  "$default",
+				Path:   e.Path,
+				Query:  url.Values(headersOrQuery(e.QueryStringParameters, e.MultiValueQueryStringParameters)),
+				Header: headersOf(e.Headers, e.MultiValueHeaders),
+				Body:   b,
+				Event:  e,
+			}, err
+		},
+		parse: func(r events.ALBTargetGroupResponse) response {
+			return response{Status: r.StatusCode, Headers: responseHeaders(r.Headers, r.MultiValueHeaders), Body: r.Body, Base64: r.IsBase64Encoded}
+		},
+		answer: func(e events.ALBTargetGroupRequest, r response) events.ALBTargetGroupResponse {
+			out := events.ALBTargetGroupResponse{
+				StatusCode: r.Status, StatusDescription: fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status)),
+				Body: r.Body, IsBase64Encoded: r.Base64,
+			}
+			if e.MultiValueHeaders != nil {
+				out.MultiValueHeaders = r.Headers
+			} else {
+				out.Headers = joined(r.Headers)
+			}
+			return out
+		},
+	}, h)
+}

@@ -1,0 +1,52 @@
+package lambda
+
+import (
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/oncekey/oncekey/idempotency"
+)
+
+// HTTPAPI is for a function behind an API Gateway HTTP API, with payload format 2.0.
+//
+// The caller is the one of the JWT authorizer (issuer and subject), of IAM (the ARN), or of a Lambda authorizer whose
+// context has a principalId or a sub.
+func HTTPAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]) Handler[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse] {
+	return through(r, c, door[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
+		read: func(e events.APIGatewayV2HTTPRequest) (*HTTPRequest, error) {
+			b, err := body(e.Body, e.IsBase64Encoded)
+			return &HTTPRequest{
+				Method: e.RequestContext.HTTP.Method,
+				Route:  e.RouteKey,
+				Path:   e.RawPath,
+				Query:  queryOf(e.RawQueryString),
+				Header: headersOf(e.Headers, nil),
+				Body:   b,
+				Caller: callerOf2(e.RequestContext.Authorizer),
+				Event:  e,
+			}, err
+		},
+		parse: func(r events.APIGatewayV2HTTPResponse) response {
+			return response{Status: r.StatusCode, Headers: responseHeaders(r.Headers, r.MultiValueHeaders), Body: r.Body, Base64: r.IsBase64Encoded}
+		},
+		answer: func(_ events.APIGatewayV2HTTPRequest, r response) events.APIGatewayV2HTTPResponse {
+			return events.APIGatewayV2HTTPResponse{StatusCode: r.Status, Headers: joined(r.Headers), Body: r.Body, IsBase64Encoded: r.Base64}
+		},
+	}, h)
+}
+
+func callerOf2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) Caller {
+	switch {
+	case a == nil:
+		return Caller{}
+	case a.JWT != nil:
+		return Caller{ID: identity("jwt", a.JWT.Claims["iss"], a.JWT.Claims["sub"]), Claims: a.JWT.Claims}
+	case a.IAM != nil:
+		return Caller{ID: identity("iam", a.IAM.UserARN)}
+	}
+	for _, name := range []string{"principalId", "sub"} {
+		if id, ok := a.Lambda[name].(string); ok && id != "" {
+			return Caller{ID: identity("authorizer", id)}
+		}
+	}
+	return Caller{}
+}

@@ -1,0 +1,128 @@
+package lambda
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/oncekey/oncekey/idempotency"
+)
+
+// door is what sets a front door apart.
+type door[In, Out any] struct {
+	read   func(In) (*HTTPRequest, error) // the error says that the request cannot be read
+	parse  func(Out) response
+	answer func(In, response) Out
+}
+
+// through puts the contract between a front door and its handler.
+func through[In, Out any](r *idempotency.Runner, c HTTPConfig, d door[In, Out], h Handler[In, Out]) Handler[In, Out] {
+	w, err := newWeb(r, c)
+	if err == nil && h == nil {
+		err = missing("h", "a handler is required")
+	}
+	if err != nil {
+		return refusing[In, Out](err)
+	}
+	return func(ctx context.Context, in In) (out Out, _ error) {
+		q, err := d.read(in)
+		if err != nil {
+			return d.answer(in, problemUnreadable.response(err.Error(), 0)), nil
+		}
+		var first Out
+		res, own, err := w.serve(ctx, q, func(ctx context.Context) (response, error) {
+			var err error
+			if first, err = h(ctx, in); err != nil {
+				return response{}, err
+			}
+			return d.parse(first), nil
+		})
+		switch {
+		case err != nil:
+			return out, answer(err, own, !own)
+		case own:
+			return first, nil // as it came, headers that are not recorded included
+		}
+		return d.answer(in, res), nil
+	}
+}
+
+// body is the request's, decoded.
+func body(text string, isBase64 bool) ([]byte, error) {
+	if !isBase64 {
+		return []byte(text), nil
+	}
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("the body is marked as base64 and is none: %w", err)
+	}
+	return b, nil
+}
+
+// queryOf are the parameters of a query string; one that cannot be read is one parameter without a name, so that
+// nothing of it is lost.
+func queryOf(raw string) url.Values {
+	q, err := url.ParseQuery(raw)
+	if err != nil {
+		return url.Values{"": {raw}}
+	}
+	return q
+}
+
+// headersOf puts the headers of an event under canonical names; multi wins where there are both.
+func headersOf(single map[string]string, multi map[string][]string) http.Header {
+	h := http.Header{}
+	for name, values := range multi {
+		for _, v := range values {
+			h.Add(name, v)
+		}
+	}
+	if len(multi) == 0 {
+		for name, v := range single {
+			h.Add(name, v)
+		}
+	}
+	return h
+}
+
+// responseHeaders are those of a handler's answer, under the handler's own names. A name in both forms counts once, as
+// at the front doors.
+func responseHeaders(single map[string]string, multi map[string][]string) http.Header {
+	h := http.Header{}
+	maps.Copy(h, multi)
+	for name, v := range single {
+		if _, ok := h[name]; !ok {
+			h[name] = []string{v}
+		}
+	}
+	return h
+}
+
+// joined are headers of one value a name.
+func joined(h http.Header) map[string]string {
+	out := make(map[string]string, len(h))
+	for name, values := range h {
+		out[name] = strings.Join(values, ", ")
+	}
+	return out
+}
+
+// identity names a caller by what vouches for it; "" for nobody. Each part but the last has its length before it, so
+// that no two callers share a name.
+func identity(kind string, parts ...string) string {
+	last := len(parts) - 1
+	if parts[last] == "" {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(kind + ":")
+	for _, p := range parts[:last] {
+		fmt.Fprintf(&b, "%d:%s:", len(p), p)
+	}
+	b.WriteString(parts[last])
+	return b.String()
+}

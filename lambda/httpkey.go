@@ -1,0 +1,147 @@
+package lambda
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oncekey/oncekey/idempotency"
+)
+
+// keyHeader is the name that the IETF draft gives it, in net/http's spelling.
+const keyHeader = "Idempotency-Key"
+
+// errNoKey says that a request has no key at all.
+var errNoKey = errors.New("the header Idempotency-Key is missing")
+
+// parseKey reads the key of a request out of the header's values (draft-ietf-httpapi-idempotency-key-header, section
+// 2.1). A string of structured fields (RFC 9651), "abc", and the bare form that clients of many services send, abc, are
+// the same key; strict takes the former only. Parameters behind the string are ignored. Whatever is there and is no
+// key is an error, never "absent": a client that meant to protect its request must hear of it.
+func parseKey(values []string, strict bool) (string, error) {
+	switch {
+	case len(values) == 0:
+		return "", errNoKey
+	case len(values) > 1:
+		return "", errors.New("the header Idempotency-Key is there more than once")
+	}
+	text := strings.Trim(values[0], " \t")
+	var key string
+	var err error
+	switch {
+	case strings.HasPrefix(text, `"`):
+		key, err = quotedKey(text)
+	case strict:
+		err = errors.New(`the key must be in quotation marks, as in "8e03978e"`)
+	default:
+		key, err = bareKey(text)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case key == "":
+		return "", errors.New("the key is empty")
+	case len(key) > idempotency.MaxKey:
+		return "", fmt.Errorf("the key has %d bytes, at most %d are allowed", len(key), idempotency.MaxKey)
+	}
+	return key, nil
+}
+
+// quotedKey reads a string of structured fields and drops the parameters behind it.
+func quotedKey(text string) (string, error) {
+	var key strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			if rest := strings.TrimLeft(text[i+1:], " "); rest != "" && !parameters(rest) {
+				return "", errors.New("the key has something behind its closing quotation mark; a value of several keys is none")
+			}
+			return key.String(), nil
+		case c == '\\':
+			i++
+			if i == len(text) || text[i] != '"' && text[i] != '\\' {
+				return "", errors.New(`a backslash in the key must stand before a quotation mark or a backslash`)
+			}
+			key.WriteByte(text[i])
+		case c < ' ' || c > '~':
+			return "", errNotPrintable
+		default:
+			key.WriteByte(c)
+		}
+	}
+	return "", errors.New("the key's closing quotation mark is missing")
+}
+
+// parameters reports whether the text is a list of parameters, as far as it matters: they are ignored.
+func parameters(text string) bool {
+	if !strings.HasPrefix(text, ";") {
+		return false
+	}
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c < ' ' || c > '~':
+			return false
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case c == ',' && !quoted:
+			return false // another member: two values
+		}
+	}
+	return !quoted
+}
+
+var errNotPrintable = errors.New("the key has a control character or one outside of ASCII")
+
+func bareKey(text string) (string, error) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ' || c > '~':
+			return "", errNotPrintable
+		case c == ' ' || c == ',' || c == '"':
+			// Two header lines are joined by a comma on their way, and a key in two parts is none.
+			return "", fmt.Errorf("the key has a %q: put it in quotation marks if it is a part of the key", c)
+		}
+	}
+	return text, nil
+}
+
+// keyTime is when a key was made, of keys that begin with the time: UUIDs of version 7 (RFC 9562) and ULIDs.
+func keyTime(key string) (time.Time, bool) {
+	if len(key) == 36 && key[8] == '-' && key[13] == '-' && key[14] == '7' && key[18] == '-' && key[23] == '-' {
+		return millis(hex.DecodeString(key[:8] + key[9:13]))
+	}
+	if len(key) == 26 && key[0] <= '7' {
+		// 48 bits of milliseconds in ten characters of five: two bits more than there are, at the left.
+		return millis(ulidTime(strings.ToUpper(key[:10])))
+	}
+	return time.Time{}, false
+}
+
+var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
+
+func ulidTime(text string) ([]byte, error) {
+	// Base 32 reads from the left: six characters more of nothing make whole bytes, and 50 bits of 80 are the time.
+	b, err := crockford.DecodeString(text + "000000")
+	if err != nil {
+		return nil, err
+	}
+	var wide [8]byte
+	copy(wide[:], b)
+	bits := binary.BigEndian.Uint64(wide[:]) >> (64 - 50)
+	binary.BigEndian.PutUint64(wide[:], bits)
+	return wide[2:], nil
+}
+
+func millis(b []byte, err error) (time.Time, bool) {
+	if err != nil || len(b) != 6 {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, b...)))), true //nolint:gosec // 48 bits
+}

@@ -1,0 +1,124 @@
+package lambda
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/oncekey/oncekey/idempotency"
+)
+
+// maxRequest is what API Gateway lets through, in bytes.
+const maxRequest = 10 << 20
+
+// Middleware is the contract for a net/http handler, in a Lambda function behind an adapter or in a server.
+//
+// There is no authoriser that it knows of: HTTPConfig.Request sets the scope, from what a handler before this one has
+// put into the context. HTTPConfig.Operation defaults to the pattern of the ServeMux that the handler is registered with,
+// and is required otherwise. The request's body is read whole, up to 10 MB, and the answer is held back until it is recorded:
+// neither streams, nor can the connection be taken over.
+//
+// The handler's context ends before the request's, or before the lease where that has no deadline. A panic goes on.
+func Middleware(r *idempotency.Runner, c HTTPConfig) func(http.Handler) http.Handler {
+	w, err := newWeb(r, c)
+	return func(next http.Handler) http.Handler {
+		if err == nil && next == nil {
+			err = missing("next", "a handler is required")
+		}
+		return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+			if err != nil {
+				newLogger(c).ErrorContext(req.Context(), "idempotency: answered with a problem", "code", problemMisconfigured.code, "error", err)
+				problemMisconfigured.response("", 0).writeTo(rw)
+				return
+			}
+			w.serveHTTP(rw, req, next)
+		})
+	}
+}
+
+func (w *web) serveHTTP(rw http.ResponseWriter, req *http.Request, next http.Handler) {
+	b, err := io.ReadAll(io.LimitReader(req.Body, maxRequest+1))
+	if err == nil && len(b) > maxRequest {
+		err = fmt.Errorf("the body is larger than %d bytes", maxRequest)
+	}
+	if err != nil {
+		problemUnreadable.response(err.Error(), 0).writeTo(rw)
+		return
+	}
+	q := &HTTPRequest{
+		Method: req.Method, Route: req.Pattern, Path: req.URL.EscapedPath(), Query: queryOf(req.URL.RawQuery),
+		Header: req.Header, Body: b, Event: req,
+	}
+	first := &held{header: http.Header{}}
+	res, own, err := w.serve(req.Context(), q, func(ctx context.Context) (response, error) {
+		inner := req.Clone(ctx)
+		inner.Body = io.NopCloser(bytes.NewReader(b))
+		next.ServeHTTP(first, inner)
+		return first.response(), nil
+	})
+	switch {
+	case err != nil:
+		w.cfg.Logger.ErrorContext(req.Context(), "idempotency: a request failed", "error", err)
+		http.Error(rw, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+	case own:
+		first.writeTo(rw)
+	default:
+		res.writeTo(rw)
+	}
+}
+
+// held is an answer that is not sent yet.
+type held struct {
+	header http.Header
+	status int
+	sent   http.Header // as it was when the status was set
+	body   bytes.Buffer
+}
+
+func (h *held) Header() http.Header { return h.header }
+
+func (h *held) WriteHeader(status int) {
+	if h.status != 0 || status < 200 { // informational answers are not passed on
+		return
+	}
+	h.status, h.sent = status, h.header.Clone()
+}
+
+func (h *held) Write(b []byte) (int, error) {
+	h.WriteHeader(http.StatusOK)
+	return h.body.Write(b)
+}
+
+func (h *held) response() response {
+	h.WriteHeader(http.StatusOK)
+	r := response{Status: h.status, Headers: h.sent, Body: h.body.String()}
+	if r.Headers.Get("Content-Type") == "" && h.body.Len() > 0 { // as net/http would find it for the first answer
+		r.Headers.Set("Content-Type", http.DetectContentType(h.body.Bytes()))
+	}
+	if !utf8.Valid(h.body.Bytes()) { // which JSON would change
+		r.Body, r.Base64 = base64.StdEncoding.EncodeToString(h.body.Bytes()), true
+	}
+	return r
+}
+
+func (h *held) writeTo(rw http.ResponseWriter) {
+	maps.Copy(rw.Header(), h.sent)
+	rw.WriteHeader(h.status)
+	_, _ = rw.Write(h.body.Bytes()) // the client may be gone
+}
+
+func (r response) writeTo(rw http.ResponseWriter) {
+	b, err := body(r.Body, r.Base64)
+	if err != nil { // it was recorded by this package
+		http.Error(rw, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	maps.Copy(rw.Header(), r.Headers)
+	rw.WriteHeader(r.Status)
+	_, _ = rw.Write(b) // the client may be gone
+}

@@ -1,0 +1,135 @@
+package lambda_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/oncekey/oncekey/idempotency"
+	"github.com/oncekey/oncekey/lambda"
+)
+
+// served is a net/http server with the middleware before the handler, on real sockets.
+func served(t *testing.T, c lambda.HTTPConfig, h http.HandlerFunc) string {
+	t.Helper()
+	f := newFixture(t, idempotency.Config{})
+	c.Logger = slog.New(slog.DiscardHandler)
+	if c.Request == nil {
+		c.Request = func(_ context.Context, q *lambda.HTTPRequest, req *idempotency.Request) error {
+			req.Scope = q.Header.Get("X-Session") // of the test
+			return nil
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /payments/{id}", lambda.Middleware(f.Runner, c)(h))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func send(t *testing.T, url, body string) reaction {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Idempotency-Key", "k")
+	req.Header.Set("X-Session", "alice")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reaction{status: resp.StatusCode, header: resp.Header, body: string(b)}
+}
+
+func TestMiddleware_Replay(t *testing.T) {
+	t.Parallel()
+	runs := 0
+	url := served(t, lambda.HTTPConfig{}, func(w http.ResponseWriter, r *http.Request) {
+		runs++
+		b, err := io.ReadAll(r.Body)
+		if err != nil || string(b) != "5" || r.PathValue("id") != "17" {
+			t.Errorf("body %q, %v; id %q", b, err, r.PathValue("id"))
+		}
+		if idempotency.AttemptFrom(r.Context()) == nil {
+			t.Error("no attempt")
+		}
+		w.Header()["Link"] = []string{"<a>", "<b>, <c>"}
+		w.Header().Set("Set-Cookie", "s=1")
+		w.WriteHeader(http.StatusCreated)
+		w.Header().Set("Late", "ignored")
+		_, _ = w.Write([]byte{'<', 0xff, 0, '>'})
+	})
+	first, again := send(t, url+"/payments/17", "5"), send(t, url+"/payments/17", "5")
+	for _, r := range []reaction{first, again} {
+		if r.status != http.StatusCreated || r.body != "<\xff\x00>" || strings.Join(r.header["Link"], "|") != "<a>|<b>, <c>" || r.header.Get("Late") != "" {
+			t.Errorf("got %+v", r)
+		}
+	}
+	if first.header.Get("Content-Type") != again.header.Get("Content-Type") {
+		t.Errorf("content types %q and %q", first.header.Get("Content-Type"), again.header.Get("Content-Type"))
+	}
+	if first.header.Get("Set-Cookie") == "" || again.header.Get("Set-Cookie") != "" || again.header.Get("Idempotent-Replayed") != "true" || runs != 1 {
+		t.Errorf("first %v, again %v, %d runs", first.header, again.header, runs)
+	}
+	wantProblem(t, send(t, url+"/payments/17", "6"), http.StatusUnprocessableEntity, "idempotency_key_reused", false)
+	wantProblem(t, send(t, url+"/payments/18", "5"), http.StatusUnprocessableEntity, "idempotency_key_reused", false)
+}
+
+// A panic closes the connection, as without the middleware, and leaves the outcome unknown.
+func TestMiddleware_Panic(t *testing.T) {
+	t.Parallel()
+	url := served(t, lambda.HTTPConfig{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/payments/1", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Idempotency-Key": {"k"}, "X-Session": {"alice"}}
+	// Not the default client: net/http's own transport sends a request with the header again if its connection breaks.
+	if resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req); err == nil {
+		_ = resp.Body.Close()
+		t.Errorf("status %d", resp.StatusCode)
+	}
+	wantProblem(t, send(t, url+"/payments/1", ""), http.StatusConflict, "outcome_unknown", false)
+}
+
+// net/http's transport sends a request with an Idempotency-Key again when a kept connection breaks: one charge.
+func TestMiddleware_ResentByTheTransport(t *testing.T) {
+	t.Parallel()
+	runs := 0
+	url := served(t, lambda.HTTPConfig{}, func(http.ResponseWriter, *http.Request) { runs++ })
+	for range 2 { // the first one leaves a kept connection
+		if r := send(t, url+"/payments/1", "5"); r.status != http.StatusOK {
+			t.Errorf("got %+v", r)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	}
+	if runs != 1 {
+		t.Errorf("%d runs", runs)
+	}
+}
+
+func TestMiddleware_Refuses(t *testing.T) {
+	t.Parallel()
+	handler := func(http.ResponseWriter, *http.Request) { t.Error("it ran") }
+	url := served(t, lambda.HTTPConfig{Reused: 400}, handler)
+	wantProblem(t, send(t, url+"/payments/1", ""), http.StatusInternalServerError, "idempotency_misconfigured", false)
+	url = served(t, lambda.HTTPConfig{}, handler)
+	wantProblem(t, send(t, url+"/payments/1", strings.Repeat("x", 10<<20+1)), http.StatusBadRequest, "idempotency_request_unreadable", false)
+	url = served(t, lambda.HTTPConfig{Request: func(context.Context, *lambda.HTTPRequest, *idempotency.Request) error {
+		return errors.New("no session")
+	}}, handler)
+	if r := send(t, url+"/payments/1", ""); r.status != http.StatusInternalServerError || strings.Contains(r.body, "session") {
+		t.Errorf("got %+v", r)
+	}
+}

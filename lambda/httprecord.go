@@ -1,0 +1,85 @@
+package lambda
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/oncekey/oncekey/idempotency"
+)
+
+// RecordDefault records what is final: 2xx, 3xx, and 4xx but for 401, 403, 404, 408, 409, 421, 423, 424, 425 and 429,
+// where nothing has happened and the next answer may differ. 502 and 504 leave open what happened on the other side,
+// and so does a status that is none; other 5xx release the key.
+func RecordDefault(status int) idempotency.Class {
+	switch {
+	case status < 200 || status > 599, status == http.StatusBadGateway, status == http.StatusGatewayTimeout:
+		return idempotency.Ambiguous
+	case status >= 500, slices.Contains(passing, status):
+		return idempotency.Released
+	}
+	return idempotency.Recorded
+}
+
+// passing are the client's errors that may have another answer next time.
+var passing = []int{
+	http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
+	http.StatusMisdirectedRequest, http.StatusLocked, http.StatusFailedDependency, http.StatusTooEarly, http.StatusTooManyRequests,
+}
+
+// RecordStripe records every answer of a handler that has started, 500 included, as Stripe's API does
+// (https://docs.stripe.com/api/idempotent_requests). Call [NotStarted] for what is refused before the work begins, such
+// as parameters that do not fit: that is not recorded there either.
+func RecordStripe(status int) idempotency.Class {
+	if status < 200 || status > 599 {
+		return idempotency.Ambiguous
+	}
+	return idempotency.Recorded
+}
+
+// RecordSuccess records 2xx alone: every other answer is given anew. 502 and 504 leave open what happened.
+func RecordSuccess(status int) idempotency.Class {
+	class := RecordDefault(status)
+	if class == idempotency.Recorded && status >= 300 {
+		return idempotency.Released
+	}
+	return class
+}
+
+// DefaultHeaders are the names of the response headers that are recorded unless HTTPConfig.Headers says otherwise:
+// those that say what the body is and where the result is to be found.
+func DefaultHeaders() []string {
+	return []string{
+		"Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Location", "Content-Type",
+		"ETag", "Expires", "Last-Modified", "Link", "Location", "Vary",
+	}
+}
+
+// neverRecorded belong to one caller, or to one connection (RFC 9110, section 7.6.1).
+var neverRecorded = []string{
+	"Authorization", "Cookie", "Proxy-Authenticate", "Proxy-Authorization", "Set-Cookie", "Www-Authenticate", "Authentication-Info",
+	"Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Date",
+	replayedHeader,
+}
+
+// start is what a handler has said of itself.
+type start struct{ not bool }
+
+type startKey struct{}
+
+// NotStarted says that the handler behind an HTTP wrapper has done nothing, and will answer that it cannot: its answer
+// goes to the client and is not recorded, whatever its status. For requests that are refused before the work begins.
+// Outside of such a handler it does nothing.
+func NotStarted(ctx context.Context) {
+	if s, ok := ctx.Value(startKey{}).(*start); ok {
+		s.not = true
+	}
+}
+
+// class is what an answer means for its record.
+func (w *web) class(status int, s *start) idempotency.Class {
+	if s.not {
+		return idempotency.Released
+	}
+	return w.cfg.Record(status)
+}

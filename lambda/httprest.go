@@ -1,0 +1,74 @@
+package lambda
+
+import (
+	"net/url"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/oncekey/oncekey/idempotency"
+)
+
+// RESTAPI is for a function behind an API Gateway REST API, with a Lambda proxy integration.
+//
+// The caller is the one of the authorizer (a Cognito pool's issuer and subject, a Lambda authorizer's principalId), of
+// IAM (the ARN, the Cognito identity), or else the owner of the usage plan's API key.
+func RESTAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]) Handler[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse] {
+	return through(r, c, door[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]{
+		read: func(e events.APIGatewayProxyRequest) (*HTTPRequest, error) {
+			b, err := body(e.Body, e.IsBase64Encoded)
+			return &HTTPRequest{
+				Method: e.HTTPMethod,
+				Route:  e.HTTPMethod + " " + e.Resource,
+				Path:   e.Path,
+				Query:  url.Values(headersOrQuery(e.QueryStringParameters, e.MultiValueQueryStringParameters)),
+				Header: headersOf(e.Headers, e.MultiValueHeaders),
+				Body:   b,
+				Caller: callerOf1(e.RequestContext),
+				Event:  e,
+			}, err
+		},
+		parse: func(r events.APIGatewayProxyResponse) response {
+			return response{Status: r.StatusCode, Headers: responseHeaders(r.Headers, r.MultiValueHeaders), Body: r.Body, Base64: r.IsBase64Encoded}
+		},
+		answer: func(_ events.APIGatewayProxyRequest, r response) events.APIGatewayProxyResponse {
+			return events.APIGatewayProxyResponse{StatusCode: r.Status, MultiValueHeaders: r.Headers, Body: r.Body, IsBase64Encoded: r.Base64}
+		},
+	}, h)
+}
+
+// headersOrQuery is the form with all values, of whichever there is.
+func headersOrQuery(single map[string]string, multi map[string][]string) map[string][]string {
+	if len(multi) > 0 || len(single) == 0 {
+		return multi
+	}
+	all := make(map[string][]string, len(single))
+	for name, v := range single {
+		all[name] = []string{v}
+	}
+	return all
+}
+
+func callerOf1(c events.APIGatewayProxyRequestContext) Caller {
+	claims := map[string]string{}
+	if raw, ok := c.Authorizer["claims"].(map[string]any); ok {
+		for name, v := range raw {
+			if s, ok := v.(string); ok {
+				claims[name] = s
+			}
+		}
+	}
+	principal, _ := c.Authorizer["principalId"].(string) // another type names nobody
+	for _, id := range []string{
+		identity("jwt", claims["iss"], claims["sub"]),
+		identity("authorizer", principal),
+		identity("iam", c.Identity.UserArn),
+		identity("cognito", c.Identity.CognitoIdentityID),
+		identity("iam", c.Identity.Caller),
+		identity("key", c.Identity.APIKeyID),
+	} {
+		if id != "" {
+			return Caller{ID: id, Claims: claims}
+		}
+	}
+	return Caller{}
+}
