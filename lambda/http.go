@@ -16,9 +16,12 @@ import (
 // HTTPRequest is a request as all front doors have it.
 type HTTPRequest struct {
 	Method string
-	Route  string      // as "POST /payments/{id}"; "$default" and the like where the front door has no route for it
-	Path   string      // as the front door gives it: decoded by an HTTP API only
-	Query  url.Values  // decoded; by an ALB as it was sent
+	Route  string     // as "POST /payments/{id}"; "$default" and the like where the front door has no route for it
+	Path   string     // as the front door gives it: decoded by an HTTP API only
+	Query  url.Values // decoded; by an ALB as it was sent
+
+	PathParameters map[string]string // of the route, by an API Gateway
+
 	Header http.Header // under canonical names; an HTTP API and a function URL join duplicates by a comma
 	Body   []byte      // decoded where the event has it in base64
 	Caller Caller

@@ -14,6 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/oncekey/oncekey/idempotency"
 	"github.com/oncekey/oncekey/lambda"
 	"github.com/oncekey/oncekey/localtest"
@@ -256,7 +259,14 @@ func TestHTTP_Records(t *testing.T) {
 		{400, replay, replay, rerun},
 		{401, rerun, replay, rerun},
 		{402, replay, replay, rerun},
+		{403, rerun, replay, rerun},
 		{404, rerun, replay, rerun},
+		{408, rerun, replay, rerun},
+		{410, replay, replay, rerun},
+		{421, rerun, replay, rerun},
+		{423, rerun, replay, rerun},
+		{424, rerun, replay, rerun},
+		{425, rerun, replay, rerun},
 		{409, rerun, replay, rerun},
 		{422, replay, replay, rerun},
 		{429, rerun, replay, rerun},
@@ -471,6 +481,14 @@ func TestHTTP_Lookup(t *testing.T) {
 		synctest.Wait()
 		wantProblem(t, ask("k"), 409, "operation_in_progress", true)
 		<-done
+		head := must(t, g, pay("k").with(func(c *call) { c.method, c.body = "HEAD", "" }))
+		if head.status != 201 || head.header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("HEAD: %+v", head)
+		}
+		plain := must(t, g, pay("k").with(func(c *call) { c.method, c.body = "GET", ""; c.header.Del("Idempotency-Key") }))
+		if plain.status != 201 || plain.header.Get("Idempotent-Replayed") != "" {
+			t.Errorf("a GET without a key is the handler's: %+v", plain)
+		}
 		if r := ask("k"); r.status != 201 || r.body != created(1).body || r.header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("got %+v", r)
 		}
@@ -492,9 +510,11 @@ func TestHTTP_Misconfigured(t *testing.T) {
 			if c.Lookup && name != "HTTPAPI" && name != "RESTAPI" {
 				continue // the tests' other doors set Operation
 			}
-			_, err := open(t, r, c, func(context.Context, *lambda.HTTPRequest) (reaction, error) { return reaction{}, nil })(t.Context(), pay("k"))
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", name, err, want)
+			var log strings.Builder
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			wantProblem(t, must(t, open(t, r, c, func(context.Context, *lambda.HTTPRequest) (reaction, error) { return reaction{}, nil }), pay("k")), 500, "idempotency_misconfigured", false)
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%s: log %s, want %s", name, &log, want)
 			}
 		}
 	}
@@ -509,4 +529,64 @@ func TestHTTP_Misconfigured(t *testing.T) {
 	if !strings.Contains(log.String(), "HTTPConfig.Request") || strings.Contains(res.body, "HTTPConfig") || strings.Contains(log.String(), "secret-key") {
 		t.Errorf("log %s\nclient %s", &log, res.body)
 	}
+}
+
+// What cannot be handed out is said so, and is no answer of its own.
+func TestHTTP_Unreplayable(t *testing.T) {
+	t.Parallel()
+	atEachDoor(t, lambda.HTTPConfig{}, func(t *testing.T, f fixture, open func(lambda.HTTPConfig, handling) gate) {
+		g := open(lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) {
+			return reaction{status: 200, body: strings.Repeat("x", 400<<10)}, nil
+		})
+		if r := must(t, g, pay("large")); r.status != 200 || len(r.body) != 400<<10 {
+			t.Errorf("the first answer: %d with %d bytes", r.status, len(r.body))
+		}
+		wantProblem(t, must(t, g, pay("large")), 409, "outcome_not_stored", false)
+
+		small := open(lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) { return created(1), nil })
+		must(t, small, pay("damaged"))
+		out, err := f.db.Client().Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.table})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range out.Items {
+			item["data"] = &types.AttributeValueMemberS{Value: `"no answer"`}
+			if _, err := f.db.Client().PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &f.table, Item: item}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantProblem(t, must(t, small, pay("damaged")), 500, "outcome_unreadable", false)
+	})
+}
+
+// An error of the handler's is its own, of whatever type: also one that cannot be compared.
+func TestHTTP_UncomparableError(t *testing.T) {
+	t.Parallel()
+	own := listError{"a"}
+	atEachDoor(t, lambda.HTTPConfig{}, func(t *testing.T, _ fixture, open func(lambda.HTTPConfig, handling) gate) {
+		for key, err := range map[string]error{"plain": own, "safe": idempotency.Safe(own), "terminal": idempotency.Terminal(own)} {
+			g := open(lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) { return reaction{}, err })
+			_, got := g(localtest.Invocation(t, time.Second), pay(key))
+			if _, is := got.(listError); !is { //nolint:errorlint // untouched
+				t.Errorf("%s: %v", key, got)
+			}
+		}
+		g := open(lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) {
+			return reaction{}, idempotency.Unknown(own)
+		})
+		wantProblem(t, must(t, g, pay("unknown")), 409, "outcome_unknown", false)
+	})
+}
+
+type listError []string
+
+func (e listError) Error() string { return strings.Join(e, ", ") }
+
+func TestHTTP_ReusedAsConflict(t *testing.T) {
+	t.Parallel()
+	atEachDoor(t, lambda.HTTPConfig{Reused: 409}, func(t *testing.T, _ fixture, open func(lambda.HTTPConfig, handling) gate) {
+		g := open(lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) { return created(1), nil })
+		must(t, g, pay("k"))
+		wantProblem(t, must(t, g, pay("k").with(func(c *call) { c.body = "other" })), 409, "idempotency_key_reused", false)
+	})
 }

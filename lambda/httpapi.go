@@ -8,8 +8,9 @@ import (
 
 // HTTPAPI is for a function behind an API Gateway HTTP API, with payload format 2.0.
 //
-// The caller is the one of the JWT authorizer (issuer and subject), of IAM (the ARN), or of a Lambda authorizer whose
-// context has a principalId or a sub.
+// The caller is the one of the JWT authorizer (issuer and subject), of IAM (the Cognito identity, else the ARN), or of a
+// Lambda authorizer whose context has a principalId or a sub. Of an assumed role's ARN the session is left out: it
+// changes from process to process, and whoever assumes the role names it.
 func HTTPAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]) Handler[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse] {
 	return through(r, c, door[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
 		read: func(e events.APIGatewayV2HTTPRequest) (*HTTPRequest, error) {
@@ -23,6 +24,8 @@ func HTTPAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayV2H
 				Body:   b,
 				Caller: callerOf2(e.RequestContext.Authorizer),
 				Event:  e,
+
+				PathParameters: e.PathParameters,
 			}, err
 		},
 		parse: func(r events.APIGatewayV2HTTPResponse) response {
@@ -40,8 +43,10 @@ func callerOf2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) Ca
 		return Caller{}
 	case a.JWT != nil:
 		return Caller{ID: identity("jwt", a.JWT.Claims["iss"], a.JWT.Claims["sub"]), Claims: a.JWT.Claims}
+	case a.IAM != nil && a.IAM.CognitoIdentity.IdentityID != "": // all of a pool have one ARN
+		return Caller{ID: identity("cognito", a.IAM.CognitoIdentity.IdentityID)}
 	case a.IAM != nil:
-		return Caller{ID: identity("iam", a.IAM.UserARN)}
+		return Caller{ID: iamIdentity(a.IAM.UserARN)}
 	}
 	for _, name := range []string{"principalId", "sub"} {
 		if id, ok := a.Lambda[name].(string); ok && id != "" {

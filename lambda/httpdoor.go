@@ -26,7 +26,10 @@ func through[In, Out any](r *idempotency.Runner, c HTTPConfig, d door[In, Out], 
 		err = missing("h", "a handler is required")
 	}
 	if err != nil {
-		return refusing[In, Out](err)
+		return func(ctx context.Context, in In) (Out, error) {
+			misconfigured(ctx, c, err)
+			return d.answer(in, problemMisconfigured.response("", 0)), nil
+		}
 	}
 	return func(ctx context.Context, in In) (out Out, _ error) {
 		q, err := d.read(in)
@@ -49,6 +52,11 @@ func through[In, Out any](r *idempotency.Runner, c HTTPConfig, d door[In, Out], 
 		}
 		return d.answer(in, res), nil
 	}
+}
+
+// misconfigured tells the log of a setting that cannot be right. The client hears that it is so, at every request.
+func misconfigured(ctx context.Context, c HTTPConfig, err error) {
+	newLogger(c).ErrorContext(ctx, "idempotency: answered with a problem", "code", problemMisconfigured.code, "error", err)
 }
 
 // body is the request's, decoded.
@@ -109,6 +117,19 @@ func joined(h http.Header) map[string]string {
 		out[name] = strings.Join(values, ", ")
 	}
 	return out
+}
+
+// iamIdentity names the caller of a signed request by its ARN, an assumed role without its session. All users of a
+// Cognito identity pool have one ARN, so that it names nobody.
+func iamIdentity(arn string) string {
+	if prefix, role, assumed := strings.Cut(arn, ":assumed-role/"); assumed {
+		role, session, _ := strings.Cut(role, "/")
+		if session == "CognitoIdentityCredentials" {
+			return ""
+		}
+		arn = prefix + ":assumed-role/" + role
+	}
+	return identity("iam", arn)
 }
 
 // identity names a caller by what vouches for it; "" for nobody. Each part but the last has its length before it, so

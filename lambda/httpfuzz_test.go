@@ -82,7 +82,7 @@ func TestHTTP_RealEvents(t *testing.T) {
 	}{
 		"apigw-request.json":                                {"RESTAPI", "authorizer:admin"},
 		"apigw-v2-request-jwt-authorizer.json":              {"HTTPAPI", ""},
-		"apigw-v2-request-iam.json":                         {"HTTPAPI", "iam:"},
+		"apigw-v2-request-iam.json":                         {"HTTPAPI", "cognito:"},
 		"apigw-v2-request-lambda-authorizer.json":           {"HTTPAPI", ""},
 		"apigw-v2-request-no-authorizer.json":               {"HTTPAPI", ""},
 		"lambda-urls-request.json":                          {"FunctionURL", "iam:"},

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -114,15 +115,20 @@ func bareKey(text string) (string, error) {
 
 // keyTime is when a key was made, of keys that begin with the time: UUIDs of version 7 (RFC 9562) and ULIDs.
 func keyTime(key string) (time.Time, bool) {
-	if len(key) == 36 && key[8] == '-' && key[13] == '-' && key[14] == '7' && key[18] == '-' && key[23] == '-' {
+	if uuid7.MatchString(key) {
 		return millis(hex.DecodeString(key[:8] + key[9:13]))
 	}
-	if len(key) == 26 && key[0] <= '7' {
+	if ulid.MatchString(key) {
 		// 48 bits of milliseconds in ten characters of five: two bits more than there are, at the left.
 		return millis(ulidTime(strings.ToUpper(key[:10])))
 	}
 	return time.Time{}, false
 }
+
+var (
+	uuid7 = regexp.MustCompile(`^(?i)[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	ulid  = regexp.MustCompile(`^(?i)[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+)
 
 var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 

@@ -110,6 +110,9 @@ func TestKeyTime(t *testing.T) {
 		"8e03978e-40d5-43dd-bc93-6894a57f9324":  -1, // version 4
 		"017f22e2-79b0-7cc3-98c4-dc0c0c07398":   -1,
 		"zzzzzzzz-zzzz-7zzz-zzzz-zzzzzzzzzzzz":  -1,
+		"01ARZ3NDEKTSV4RRFFQ69G5FAU":            -1,
+		"0000000000-order-of-alice!":            -1,
+		"01234567-89ab-7zzz-zzzz-zzzzzzzzzzzz":  -1,
 		"order-17":                              -1,
 		"":                                      -1,
 		"017f22e2+79b0+7cc3+98c4+dc0c0c07398f0": -1,

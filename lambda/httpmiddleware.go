@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -32,7 +33,7 @@ func Middleware(r *idempotency.Runner, c HTTPConfig) func(http.Handler) http.Han
 		}
 		return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 			if err != nil {
-				newLogger(c).ErrorContext(req.Context(), "idempotency: answered with a problem", "code", problemMisconfigured.code, "error", err)
+				misconfigured(req.Context(), c, err)
 				problemMisconfigured.response("", 0).writeTo(rw)
 				return
 			}
@@ -42,6 +43,22 @@ func Middleware(r *idempotency.Runner, c HTTPConfig) func(http.Handler) http.Han
 }
 
 func (w *web) serveHTTP(rw http.ResponseWriter, req *http.Request, next http.Handler) {
+	q := &HTTPRequest{
+		Method: req.Method, Route: req.Pattern, Path: req.URL.EscapedPath(), Query: queryOf(req.URL.RawQuery),
+		Header: req.Header, Event: req,
+	}
+	if _, err := w.key(q); err == errPass { //nolint:errorlint // never wrapped
+		next.ServeHTTP(rw, req)
+		return
+	}
+	if req.PostForm != nil || req.MultipartForm != nil {
+		misconfigured(req.Context(), w.cfg, errFormParsed) // what is left of the body would not tell two requests apart
+		problemMisconfigured.response("", 0).writeTo(rw)
+		return
+	}
+	if req.Body == nil {
+		req.Body = http.NoBody
+	}
 	b, err := io.ReadAll(io.LimitReader(req.Body, maxRequest+1))
 	if err == nil && len(b) > maxRequest {
 		err = fmt.Errorf("the body is larger than %d bytes", maxRequest)
@@ -50,10 +67,7 @@ func (w *web) serveHTTP(rw http.ResponseWriter, req *http.Request, next http.Han
 		problemUnreadable.response(err.Error(), 0).writeTo(rw)
 		return
 	}
-	q := &HTTPRequest{
-		Method: req.Method, Route: req.Pattern, Path: req.URL.EscapedPath(), Query: queryOf(req.URL.RawQuery),
-		Header: req.Header, Body: b, Event: req,
-	}
+	q.Body = b
 	first := &held{header: http.Header{}}
 	res, own, err := w.serve(req.Context(), q, func(ctx context.Context) (response, error) {
 		inner := req.Clone(ctx)
@@ -71,6 +85,8 @@ func (w *web) serveHTTP(rw http.ResponseWriter, req *http.Request, next http.Han
 		res.writeTo(rw)
 	}
 }
+
+var errFormParsed = errors.New("the form was parsed before the middleware: put the middleware before whatever reads the body")
 
 // held is an answer that is not sent yet.
 type held struct {

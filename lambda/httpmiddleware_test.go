@@ -133,3 +133,41 @@ func TestMiddleware_Refuses(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 }
+
+// What takes no key goes through as it is: streams, and bodies of any size.
+func TestMiddleware_PassesOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, idempotency.Config{})
+	server := httptest.NewServer(lambda.Middleware(f.Runner, lambda.HTTPConfig{Operation: "pay"})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		if err != nil || n != 11<<20 {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
+	})))
+	t.Cleanup(server.Close)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL, strings.NewReader(strings.Repeat("x", 11<<20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	_ = resp.Body.Close()
+}
+
+// A form that was parsed before is no longer in the body: two requests would look the same.
+func TestMiddleware_ParsedForm(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, idempotency.Config{})
+	h := lambda.Middleware(f.Runner, lambda.HTTPConfig{Operation: "pay", Logger: slog.New(slog.DiscardHandler)})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it ran") }))
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader("amount=5"))
+	req.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Idempotency-Key": {"k"}}
+	req.FormValue("csrf")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	wantProblem(t, reaction{status: w.Code, header: w.Header(), body: w.Body.String()}, http.StatusInternalServerError, "idempotency_misconfigured", false)
+}

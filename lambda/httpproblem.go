@@ -31,6 +31,7 @@ var (
 	problemExpired       = problem{http.StatusPreconditionFailed, "idempotency_key_expired", "The Idempotency-Key is too old", false}
 	problemUnavailable   = problem{http.StatusServiceUnavailable, "idempotency_unavailable", "The operation was not started", true}
 	problemMisconfigured = problem{http.StatusInternalServerError, "idempotency_misconfigured", "The operation was not started", false}
+	problemBadRecord     = problem{http.StatusInternalServerError, "outcome_unreadable", "The operation was carried out before, or may have been; its outcome cannot be read", false}
 	problemNotFound      = problem{http.StatusNotFound, "idempotency_key_not_found", "There is no outcome for the Idempotency-Key", false}
 )
 
@@ -52,10 +53,12 @@ func problemOf(err error) problem {
 		return problemDone
 	case errors.Is(err, idempotency.ErrMismatch):
 		return problemReused
+	case errors.Is(err, idempotency.ErrBadRecord):
+		return problemBadRecord
 	case errors.Is(err, idempotency.ErrNotFound):
 		return problemNotFound
 	}
-	return problemMisconfigured // a FieldError, or a record that is not understood
+	return problemMisconfigured // a FieldError
 }
 
 // maxRetryAfter bounds what a client is told: a lease may have hours to go, and ends with its attempt.

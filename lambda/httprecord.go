@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"github.com/oncekey/oncekey/idempotency"
 )
@@ -63,7 +64,7 @@ var neverRecorded = []string{
 }
 
 // start is what a handler has said of itself.
-type start struct{ not bool }
+type start struct{ not atomic.Bool }
 
 type startKey struct{}
 
@@ -72,13 +73,13 @@ type startKey struct{}
 // Outside of such a handler it does nothing.
 func NotStarted(ctx context.Context) {
 	if s, ok := ctx.Value(startKey{}).(*start); ok {
-		s.not = true
+		s.not.Store(true)
 	}
 }
 
 // class is what an answer means for its record.
 func (w *web) class(status int, s *start) idempotency.Class {
-	if s.not {
+	if s.not.Load() {
 		return idempotency.Released
 	}
 	return w.cfg.Record(status)

@@ -11,7 +11,7 @@ import (
 // RESTAPI is for a function behind an API Gateway REST API, with a Lambda proxy integration.
 //
 // The caller is the one of the authorizer (a Cognito pool's issuer and subject, a Lambda authorizer's principalId), of
-// IAM (the ARN, the Cognito identity), or else the owner of the usage plan's API key.
+// IAM (the Cognito identity, else the ARN; see [HTTPAPI] on sessions), or else the owner of the usage plan's API key.
 func RESTAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]) Handler[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse] {
 	return through(r, c, door[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]{
 		read: func(e events.APIGatewayProxyRequest) (*HTTPRequest, error) {
@@ -25,6 +25,8 @@ func RESTAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayPro
 				Body:   b,
 				Caller: callerOf1(e.RequestContext),
 				Event:  e,
+
+				PathParameters: e.PathParameters,
 			}, err
 		},
 		parse: func(r events.APIGatewayProxyResponse) response {
@@ -61,8 +63,8 @@ func callerOf1(c events.APIGatewayProxyRequestContext) Caller {
 	for _, id := range []string{
 		identity("jwt", claims["iss"], claims["sub"]),
 		identity("authorizer", principal),
-		identity("iam", c.Identity.UserArn),
-		identity("cognito", c.Identity.CognitoIdentityID),
+		identity("cognito", c.Identity.CognitoIdentityID), // all of a pool have one ARN
+		iamIdentity(c.Identity.UserArn),
 		identity("iam", c.Identity.Caller),
 		identity("key", c.Identity.APIKeyID),
 	} {

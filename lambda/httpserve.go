@@ -52,7 +52,7 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Contex
 	if err != nil {
 		return response{}, true, err // of the user's Request
 	}
-	if !slices.Contains(w.cfg.Methods, q.Method) { // a look-up
+	if w.lookup(q) {
 		req.Input = idempotency.AnyInput
 		res, err := idempotency.Lookup[response](ctx, w.runner, req)
 		return w.settle(ctx, res, err)
@@ -78,11 +78,13 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Contex
 		return w.recorded(first), nil
 	})
 	switch {
+	// Another attempt's outcome, or an answer of the protocol's before the handler ran or instead of recording it.
 	case res.Replayed, failed == nil && err != nil:
 		return w.settle(ctx, res, err)
+	// The handler's answer, recorded or not.
 	case err == nil, err == errReleased: //nolint:errorlint // Do hands it back untouched
 		return first, true, nil
-	case !errors.Is(failed, err): // the protocol's: it ran, and was not recorded
+	case protocols(err, failed): // it ran, and was not recorded
 		return w.settle(ctx, res, err)
 	case err == errAmbiguous, w.runner.ClassOf(failed) == idempotency.Ambiguous: //nolint:errorlint // as above
 		w.log(ctx, problemUnknown, failed)
@@ -91,9 +93,29 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Contex
 	return response{}, true, err
 }
 
+// protocols reports whether what Do returned is the protocol's, and not the handler's own without its mark. A handler
+// may hand out a StateError of an operation inside it; errors of other types, which may not be comparable, are its own.
+func protocols(err, failed error) bool {
+	state, ok := err.(*idempotency.StateError) //nolint:errorlint // the outermost one counts
+	for e := failed; ok && e != nil; e = errors.Unwrap(e) {
+		if own, is := e.(*idempotency.StateError); is && own == state { //nolint:errorlint // this very one
+			return false
+		}
+	}
+	return ok
+}
+
+// lookup: the request asks what became of a key.
+func (w *web) lookup(q *HTTPRequest) bool {
+	return w.cfg.Lookup && (q.Method == http.MethodGet || q.Method == http.MethodHead)
+}
+
 // key reads the request's key. Its error is errPass or a *refused.
 func (w *web) key(q *HTTPRequest) (string, error) {
-	lookup := w.cfg.Lookup && (q.Method == http.MethodGet || q.Method == http.MethodHead)
+	if q.Method == "" {
+		return "", &refused{problemMisconfigured, "the event has no method: is it of another payload format or front door than the wrapper's?"}
+	}
+	lookup := w.lookup(q)
 	if !lookup && !slices.Contains(w.cfg.Methods, q.Method) {
 		return "", errPass
 	}
@@ -111,7 +133,7 @@ func (w *web) key(q *HTTPRequest) (string, error) {
 			return "", &refused{problemInvalid, err.Error()}
 		}
 	}
-	if made, ok := keyTime(key); ok && w.cfg.OldestKey > 0 && time.Since(made) > w.cfg.OldestKey {
+	if made, ok := keyTime(key); ok && w.cfg.OldestKey > 0 && !lookup && time.Since(made) > w.cfg.OldestKey {
 		return "", &refused{problemExpired, fmt.Sprintf("keys are accepted for %v after they were made", w.cfg.OldestKey)}
 	}
 	return key, nil
@@ -132,10 +154,10 @@ func (w *web) request(ctx context.Context, q *HTTPRequest, key string) (idempote
 	if req.Operation == "" {
 		return req, &refused{problemMisconfigured, fmt.Sprintf("HTTPConfig.Operation is empty, and the route %q does not name an operation: set it", q.Route)}
 	}
-	req.Scope = tenantScope(ctx, req.Scope)
-	if req.Scope == "" {
+	if req.Scope == "" { // also where there is a tenant: its users are not one caller
 		return req, &refused{problemMisconfigured, "the front door's authoriser named no caller: let HTTPConfig.Request set Scope to what tells callers apart, or to idempotency.GlobalScope if all of them share their keys"}
 	}
+	req.Scope = tenantScope(ctx, req.Scope)
 	return req, nil
 }
 
@@ -147,13 +169,14 @@ func catchAll(route string) bool {
 // input is what has to be the same in a retry.
 type input struct {
 	Method, Route, Path string
+	PathParameters      map[string]string // a decoded path does not tell a slash within one from one between two
 	Query               url.Values
 	JSON                json.RawMessage // the body if it is JSON: members in any order, numbers in any form
 	Bytes               []byte          // else
 }
 
 func inputOf(q *HTTPRequest) input {
-	in := input{Method: q.Method, Route: q.Route, Path: q.Path, Query: q.Query}
+	in := input{Method: q.Method, Route: q.Route, Path: q.Path, PathParameters: q.PathParameters, Query: q.Query}
 	if isJSON(q.Header.Get("Content-Type")) && json.Valid(q.Body) {
 		in.JSON = q.Body
 	} else {
@@ -186,7 +209,7 @@ const replayedHeader = "Idempotent-Replayed"
 
 // settle makes an answer of what the protocol says.
 func (w *web) settle(ctx context.Context, res idempotency.Result[response], err error) (response, bool, error) {
-	if state, ok := err.(*idempotency.StateError); ok && res.Replayed { //nolint:errorlint // the outermost one is Do's
+	if state, ok := err.(*idempotency.StateError); ok && res.Replayed && errors.Is(err, idempotency.ErrLeaseLost) { //nolint:errorlint // the outermost one is Do's
 		err = state.Winner // the attempt has lost its lease to one whose outcome is this caller's answer, too
 	}
 	if err == nil {

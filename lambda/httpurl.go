@@ -6,8 +6,8 @@ import (
 	"github.com/oncekey/oncekey/idempotency"
 )
 
-// FunctionURL is for a function behind its own URL, in buffered mode. The caller is the one of IAM (the ARN); with the
-// auth type NONE there is none. HTTPConfig.Operation is required, since such a URL has no routes.
+// FunctionURL is for a function behind its own URL, in buffered mode. The caller is the one of IAM (the ARN; see
+// [HTTPAPI] on sessions); with the auth type NONE there is none. HTTPConfig.Operation is required, since such a URL has no routes.
 func FunctionURL(r *idempotency.Runner, c HTTPConfig, h Handler[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]) Handler[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse] {
 	return through(r, c, door[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]{
 		read: func(e events.LambdaFunctionURLRequest) (*HTTPRequest, error) {
@@ -22,7 +22,7 @@ func FunctionURL(r *idempotency.Runner, c HTTPConfig, h Handler[events.LambdaFun
 				Event:  e,
 			}
 			if a := e.RequestContext.Authorizer; a != nil && a.IAM != nil {
-				q.Caller.ID = identity("iam", a.IAM.UserARN)
+				q.Caller.ID = iamIdentity(a.IAM.UserARN)
 			}
 			return q, err
 		},

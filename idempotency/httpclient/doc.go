@@ -24,8 +24,9 @@
 //	408, 425, 429, 502, 503, 504                                yes
 //	409 "operation_in_progress"; 409 with Retry-After           yes
 //	500, unless its code is one of those below                  yes
-//	"outcome_unknown", "outcome_not_recorded",
-//	"idempotency_misconfigured", "idempotency_key_…"            no
+//	"outcome_…", "idempotency_key_…",
+//	"idempotency_misconfigured"                                 no
+//	a replay (Idempotent-Replayed: true), whatever its status   no
 //	any other answer                                            no: it is the answer
 //	a certificate that is not trusted, the context's end        no
 //

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -20,8 +19,6 @@ const (
 const (
 	firstDelay = 100 * time.Millisecond
 	maxDelay   = 10 * time.Second
-	// drained is how much of an answer is read for the connection's sake before the next try.
-	drained = 64 << 10
 )
 
 // Config is what a [Transport] is made with. The zero value is ready to use.
@@ -94,19 +91,20 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	if !keyed {
+	if !keyed || req.URL.Host == "" || req.URL.Scheme != "http" && req.URL.Scheme != "https" { // no try will help that
 		return t.cfg.Base.RoundTrip(req)
 	}
 	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
 		closeBody(req)
 		return nil, ErrBody
 	}
-	last := time.Now().Add(t.cfg.Budget)
+	began := startOf(req)
+	last := began.Add(t.cfg.Budget)
 	if deadline, ok := req.Context().Deadline(); ok && deadline.Before(last) {
 		last = deadline
 	}
 	for try := 0; ; try++ {
-		one, err := attempt(req, key, try)
+		one, err := attempt(req, key, began, try)
 		if err != nil {
 			return nil, err
 		}
@@ -126,10 +124,27 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
+type startKey struct{}
+
+// startOf is when the logical request began: a redirect goes on with what the request before it has left of the budget.
+func startOf(req *http.Request) time.Time {
+	if req.Response != nil && req.Response.Request != nil {
+		if began, ok := req.Response.Request.Context().Value(startKey{}).(time.Time); ok {
+			return began
+		}
+	}
+	return time.Now()
+}
+
 // attempt is one try: a copy with the key and a body of its own, since a RoundTripper must not change its request.
-func attempt(req *http.Request, key string, try int) (*http.Request, error) {
-	one := req.Clone(req.Context())
-	one.Header.Set(header, key)
+func attempt(req *http.Request, key string, began time.Time, try int) (*http.Request, error) {
+	one := req.Clone(context.WithValue(req.Context(), startKey{}, began))
+	if one.Header == nil {
+		one.Header = http.Header{}
+	}
+	if len(one.Header.Values(header)) == 0 {
+		one.Header.Set(header, key)
+	}
 	if try == 0 || req.GetBody == nil {
 		return one, nil // Base closes the first body
 	}
@@ -164,12 +179,12 @@ func permanent(err error) bool {
 	return untrusted
 }
 
-// drop gives the connection back.
+// drop is for an answer that is not the last.
 func drop(resp *http.Response) {
 	if resp == nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, drained) // for the connection's sake only
+	// Not read to its end, which may not come: the next try can have a connection of its own.
 	_ = resp.Body.Close()
 }
 

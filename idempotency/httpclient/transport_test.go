@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -128,6 +129,8 @@ func TestRoundTrip_AsksAgain(t *testing.T) {
 		"429":                   {plain(429), true},
 		"500":                   {plain(500), true},
 		"500 not recorded":      {problem(500, "outcome_not_recorded"), false},
+		"500 replayed":          {plain(500, "Idempotent-Replayed", "true"), false},
+		"500 unreadable":        {problem(500, "outcome_unreadable"), false},
 		"500 misconfigured":     {problem(500, "idempotency_misconfigured"), false},
 		"500 other code":        {problem(500, "database_down"), true},
 		"501":                   {plain(501), false},
@@ -292,6 +295,33 @@ func TestRoundTrip_Waits(t *testing.T) {
 			}
 		})
 	})
+	t.Run("not for a wait beyond all bounds", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			for _, after := range []string{"3600", "2147483648", "99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"} {
+				s := &script{answers: []answer{plain(503, "Retry-After", after)}}
+				if resp, err := post(t.Context(), t, transport(t, s)); err != nil || resp.StatusCode != http.StatusServiceUnavailable || len(s.keys) != 1 {
+					t.Errorf("%s: %v, %v after %d tries", after, resp, err, len(s.keys))
+				}
+			}
+		})
+	})
+	t.Run("not for a body that never ends", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			stalled := stalling{}
+			for _, kind := range []string{"text/plain", "application/problem+json"} {
+				began := time.Now()
+				base := roundTrip(func(r *http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Content-Type": {kind}}, Body: stalled.open(), Request: r}, nil
+				})
+				resp, err := post(t.Context(), t, transport(t, base))
+				if err != nil || resp.StatusCode != http.StatusServiceUnavailable || time.Since(began) > 2*time.Minute {
+					t.Errorf("%s: %v, %v after %v", kind, resp, err, time.Since(began))
+				}
+			}
+		})
+	})
 	t.Run("until it is cancelled", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
@@ -365,4 +395,75 @@ func TestRoundTrip_OverSockets(t *testing.T) {
 	if resp.StatusCode != http.StatusCreated || tries.Load() < 3 {
 		t.Errorf("%d after %d tries", resp.StatusCode, tries.Load())
 	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// stalling is a body of which nothing comes until it is closed.
+type stalling struct {
+	closed chan struct{}
+	once   *sync.Once
+}
+
+func (s stalling) open() io.ReadCloser { return stalling{make(chan struct{}), &sync.Once{}} }
+
+func (s stalling) Read([]byte) (int, error) { <-s.closed; return 0, io.ErrClosedPipe }
+
+func (s stalling) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
+
+// What no try can mend is tried once; two keys of the request's own both go out, for the server to refuse.
+func TestRoundTrip_Once(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		for _, target := range []string{"ftp://payments.example/", "http:///charges"} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader("body"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := transport(t, http.DefaultTransport).RoundTrip(req); err == nil {
+				_ = resp.Body.Close()
+				t.Errorf("%s: an answer", target)
+			}
+		}
+		if time.Since(began) != 0 {
+			t.Errorf("it took %v", time.Since(began))
+		}
+		var seen []string
+		base := roundTrip(func(r *http.Request) (*http.Response, error) {
+			seen = r.Header.Values("Idempotency-Key")
+			return (&script{answers: []answer{ok}}).RoundTrip(r)
+		})
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/", nil)
+		req.Header["Idempotency-Key"] = []string{"a", "b"}
+		if _, err := transport(t, base).RoundTrip(req); err != nil || len(seen) != 2 {
+			t.Errorf("keys %v, %v", seen, err)
+		}
+	})
+}
+
+// A redirect goes on with what is left of the budget.
+func TestRoundTrip_BudgetOverRedirects(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		base := roundTrip(func(r *http.Request) (*http.Response, error) {
+			n++
+			status, h := http.StatusServiceUnavailable, http.Header{"Retry-After": {"20"}}
+			if n%2 == 0 {
+				status, h = http.StatusTemporaryRedirect, http.Header{"Location": {"http://payments.example/again"}}
+			}
+			return &http.Response{StatusCode: status, Header: h, Body: http.NoBody, Request: r}, nil
+		})
+		began := time.Now()
+		resp, err := post(t.Context(), t, transport(t, base))
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || time.Since(began) > time.Minute {
+			t.Errorf("%v, %v after %v", resp, err, time.Since(began))
+		}
+	})
 }
