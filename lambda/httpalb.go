@@ -12,7 +12,8 @@ import (
 
 // ALB is for a function that is the target group of an Application Load Balancer. It says nothing of the caller that a
 // client could not write itself, so HTTPConfig.Request has to set the scope; and HTTPConfig.Operation is required.
-// Single and multi-value headers are both served, as the target group is set.
+// Single and multi-value headers are both served, as the target group is set. With single-value headers the load balancer
+// delivers the last one of two keys, which are then not refused.
 func ALB(r *idempotency.Runner, c HTTPConfig, h Handler[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]) Handler[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse] {
 	return through(r, c, door[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
 		read: func(e events.ALBTargetGroupRequest) (*HTTPRequest, error) {

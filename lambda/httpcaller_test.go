@@ -1,11 +1,14 @@
 package lambda
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/oncekey/oncekey/idempotency"
 )
 
 // I11: who is calling, by what each authoriser leaves; two callers never share a name, and one has the same every time.
@@ -102,5 +105,14 @@ func TestHTTP_AnotherDoorsEvent(t *testing.T) {
 	w := &web{cfg: HTTPConfig{Methods: []string{"POST"}}}
 	if _, err := w.key(&HTTPRequest{}); err == nil || !strings.Contains(err.Error(), "the event has no method") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// An error with several sentinels in its tree is the same one for an HTTP client as for an invoker (errorType).
+func TestProblem_OfSeveral(t *testing.T) {
+	t.Parallel()
+	err := fmt.Errorf("%w: %w", idempotency.ErrUnavailable, idempotency.ErrInProgress)
+	if p := problemOf(err); p != problemUnavailable {
+		t.Errorf("%v is %s", err, p.code)
 	}
 }

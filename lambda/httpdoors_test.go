@@ -150,7 +150,10 @@ func albDoor(multi bool) func(testing.TB, *idempotency.Runner, lambda.HTTPConfig
 					e.MultiValueHeaders[strings.ToLower(name)] = values
 				}
 			} else {
-				e.Headers, e.QueryStringParameters = lower(c.header), single(http.Header(query))
+				e.Headers, e.QueryStringParameters = map[string]string{}, single(http.Header(query))
+				for name, v := range single(c.header) { // the last one of several
+					e.Headers[strings.ToLower(name)] = v
+				}
 			}
 			out, err := wrapped(ctx, e)
 			if (out.Headers != nil && out.MultiValueHeaders != nil) || (multi && len(out.Headers) > 0) {

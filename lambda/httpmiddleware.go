@@ -28,6 +28,7 @@ const maxRequest = 10 << 20
 func Middleware(r *idempotency.Runner, c HTTPConfig) func(http.Handler) http.Handler {
 	w, err := newWeb(r, c)
 	return func(next http.Handler) http.Handler {
+		err := err // of this handler: another one made by the same middleware may be right
 		if err == nil && next == nil {
 			err = missing("next", "a handler is required")
 		}

@@ -159,6 +159,22 @@ func TestMiddleware_PassesOthers(t *testing.T) {
 	_ = resp.Body.Close()
 }
 
+// One middleware serves several handlers, also after one that was none.
+func TestMiddleware_SeveralHandlers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, idempotency.Config{})
+	middleware := lambda.Middleware(f.Runner, lambda.HTTPConfig{Operation: "pay", Logger: slog.New(slog.DiscardHandler)})
+	for want, next := range map[int]http.Handler{http.StatusInternalServerError: nil, http.StatusOK: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})} {
+		h := middleware(next)
+		middleware(nil)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		if w.Code != want {
+			t.Errorf("status %d, want %d", w.Code, want)
+		}
+	}
+}
+
 // A form that was parsed before is no longer in the body: two requests would look the same.
 func TestMiddleware_ParsedForm(t *testing.T) {
 	t.Parallel()

@@ -40,12 +40,16 @@ const problemTypes = "https://github.com/oncekey/oncekey/blob/main/lambda/CLIENT
 
 // problemOf is the row for an error of the protocol.
 func problemOf(err error) problem {
-	switch {
+	switch { // in the order of named, for its reason
 	case errors.Is(err, idempotency.ErrNotRecorded):
 		return problemNotRecorded
-	case errors.Is(err, idempotency.ErrLeaseLost), errors.Is(err, idempotency.ErrInProgress):
+	case errors.Is(err, idempotency.ErrLeaseLost):
 		return problemInProgress
-	case errors.Is(err, idempotency.ErrUnavailable), errors.Is(err, idempotency.ErrNoTime):
+	case errors.Is(err, idempotency.ErrUnavailable):
+		return problemUnavailable
+	case errors.Is(err, idempotency.ErrInProgress):
+		return problemInProgress
+	case errors.Is(err, idempotency.ErrNoTime):
 		return problemUnavailable
 	case errors.Is(err, idempotency.ErrOutcomeUnknown):
 		return problemUnknown

@@ -48,6 +48,21 @@ func TestReal_SameTests(t *testing.T) {
 	}
 }
 
+// The reply to a CreateTable gets lost: the table is the test's own all the same, and goes at its end.
+func TestReal_CreateTableReplyLost(t *testing.T) {
+	t.Parallel()
+	localtest.OnlyEmbedded(t, "it is the other one already")
+	db := localtest.Start(t)
+	db.Inject(localtest.Fault{Operation: "CreateTable", Kind: localtest.ReplyLost})
+	output, err := suite(t, []string{"-test.run=^TestCalls_KeysOfChangedTables$"}, "LOCALTEST_DYNAMODB="+db.Listen(t))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	if tables, err := db.Client().ListTables(t.Context(), &dynamodb.ListTablesInput{}); err != nil || len(tables.TableNames) != 0 {
+		t.Errorf("left are %v, %v", tables, err)
+	}
+}
+
 // A DynamoDB that is asked for and missing fails every test that needs one: it is never another one instead.
 func TestReal_Missing(t *testing.T) {
 	t.Parallel()
