@@ -94,7 +94,7 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 		return nil, nil, err
 	}
 	own = &ownership{times: times, kind: KindAcquired, created: seen == nil}
-	own.attempt.id = c.id
+	own.attempt.id, own.attempt.OnUnknown = c.id, c.req.OnUnknown
 	// A fresh token for each decision: one that was used before could make two runs owners at once (H16, rule 21).
 	own.attempt.Token = rand.Text()
 	cl := claim{

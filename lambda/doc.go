@@ -53,13 +53,15 @@
 // # HTTP
 //
 // [HTTPAPI], [RESTAPI], [FunctionURL], [ALB] and [Middleware] put the Idempotency-Key contract before a handler of HTTP
-// events (draft-ietf-httpapi-idempotency-key-header): the key comes by the header, the scope from the front door's
+// events (draft-ietf-httpapi-idempotency-key-header-07 of October 2025, the newest seen): the key comes by the header, the scope from the front door's
 // authoriser, and the fingerprint from method, route, path, query and body. [HTTPConfig] has what can be set, and the
 // file CLIENTS.md what an API's clients have to know: the header's form, each problem's code, and what to retry.
 //
 // A replay has the first answer's status, body and the headers that are recorded, and Idempotent-Replayed: true. An answer
 // that is not recorded (see [RecordDefault]) goes to its own client, and the next request runs. A handler's error goes
-// to Lambda as it would without the wrapper, unless it leaves open what happened: then the client is told so.
+// to Lambda as it would without the wrapper, unless it leaves open what happened: then the client is told so, by 409
+// outcome_unknown. Under [idempotency.Rerun] answers and errors that leave it open go back as they are, since a client that
+// asks again, as after any 502, is right.
 //
 // # Order of wrappers
 //

@@ -48,46 +48,5 @@ type refusal struct{ error }
 
 func (e refusal) Unwrap() error { return e.error }
 
-// named gives an error of the protocol its errorType (doc.go, "Errors"). The types are local, since nothing but
-// their names is of use: Go code asks errors.Is for the sentinel.
-func named(err error) error {
-	type (
-		IdempotencyInProgress     struct{ refusal }
-		IdempotencyLeaseLost      struct{ refusal }
-		IdempotencyUnavailable    struct{ refusal }
-		IdempotencyNoTime         struct{ refusal }
-		IdempotencyOutcomeUnknown struct{ refusal }
-		IdempotencyNotRecorded    struct{ refusal }
-		IdempotencyNoBody         struct{ refusal }
-		IdempotencyMismatch       struct{ refusal }
-		IdempotencyBadRecord      struct{ refusal }
-		IdempotencyInvalid        struct{ refusal }
-		IdempotencyNotFound       struct{ refusal }
-	)
-	e := refusal{err}
-	// An error can have several sentinels in its tree, such as that of an operation inside the handler as the
-	// cause. What may have run comes before what has not.
-	switch {
-	case errors.Is(err, idempotency.ErrNotRecorded):
-		return IdempotencyNotRecorded{e}
-	case errors.Is(err, idempotency.ErrLeaseLost):
-		return IdempotencyLeaseLost{e}
-	case errors.Is(err, idempotency.ErrUnavailable):
-		return IdempotencyUnavailable{e}
-	case errors.Is(err, idempotency.ErrInProgress):
-		return IdempotencyInProgress{e}
-	case errors.Is(err, idempotency.ErrNoTime):
-		return IdempotencyNoTime{e}
-	case errors.Is(err, idempotency.ErrOutcomeUnknown):
-		return IdempotencyOutcomeUnknown{e}
-	case errors.Is(err, idempotency.ErrNoBody):
-		return IdempotencyNoBody{e}
-	case errors.Is(err, idempotency.ErrMismatch):
-		return IdempotencyMismatch{e}
-	case errors.Is(err, idempotency.ErrBadRecord):
-		return IdempotencyBadRecord{e}
-	case errors.Is(err, idempotency.ErrNotFound):
-		return IdempotencyNotFound{e}
-	}
-	return IdempotencyInvalid{e}
-}
+// named gives an error of the protocol its errorType (doc.go, "Errors").
+func named(err error) error { return stateOf(err).named(refusal{err}) }

@@ -26,6 +26,8 @@ type HTTPRequest struct {
 	Body   []byte      // decoded where the event has it in base64
 	Caller Caller
 	Event  any // the events.* value; a *http.Request under Middleware
+
+	rawQuery string // the query string, if it cannot be decoded whole
 }
 
 // Caller is who the front door's authoriser says is calling. The zero value is nobody.
@@ -39,13 +41,15 @@ type Caller struct {
 // route an operation.
 type HTTPConfig struct {
 	// Operation names what the route does. Default: method and route, as "POST /payments"; required where the route is
-	// a catch-all ("$default", "{proxy+}"), and behind a function URL or an ALB.
+	// a catch-all ("$default", "{proxy+}", net/http's "/" and "{rest...}"), and behind a function URL or an ALB. Two APIs,
+	// or two stages of one, with the same route and callers need names of their own, or tables of their own.
 	Operation string
 
 	// Optional lets a request without a key pass to the handler unprotected. Default: it is refused.
 	Optional bool
 
-	// Methods are those that take a key. Default: POST and PATCH. Others pass to the handler, being idempotent already.
+	// Methods are those that take a key, in any case. Default: POST and PATCH. Others pass to the handler, being idempotent
+	// already (RFC 9110, section 9.2.2).
 	Methods []string
 
 	// Strict refuses a key without quotation marks, which the draft demands and most clients leave out.
@@ -54,15 +58,20 @@ type HTTPConfig struct {
 	// CheckKey refuses keys of a wrong form, such as those that are no UUIDs. Its error goes to the client.
 	CheckKey func(key string) error
 
-	// OldestKey refuses, with 412, keys that say themselves that they are older: UUIDs of version 7 and ULIDs. Set it to
-	// the retention, so that a request that arrives after its window is not run again. Other keys say nothing and pass,
-	// unless CheckKey refuses them. Default 0: no such look.
+	// OldestKey refuses, with 412, keys that are older. Set it to the retention, so that a request that arrives after its
+	// window is not run again. Keys that are UUIDs of version 7 or ULIDs say themselves when they were made; of others
+	// MadeAt may know. One that says nothing passes, unless CheckKey refuses it; one from the future, by more than 5
+	// minutes, is not valid. Default 0: no such look.
 	OldestKey time.Duration
+
+	// MadeAt says when a key was made, as far as the request tells: by a header with the client's time, or the time within
+	// a signature that the authoriser has checked. It replaces what the key says; ok is false where nothing is known.
+	MadeAt func(q *HTTPRequest, key string) (made time.Time, ok bool)
 
 	// Request changes what was derived: Scope, Input, Ref, Retention, OnUnknown, Wait. The scope is that of the
 	// authorised caller; where there is none, it must be set here: a tenant that the path names and the authoriser has
 	// checked, or idempotency.GlobalScope. Never take it from the body: a stranger who names another's scope gets that
-	// one's answers. An error goes back as the handler's own would, and nothing is run.
+	// one's answers. A Wait is bound as the one below. An error goes back as the handler's own would, and nothing is run.
 	Request func(context.Context, *HTTPRequest, *idempotency.Request) error
 
 	// Record says what an answer of this status means. Default: RecordDefault.
@@ -152,6 +161,10 @@ func (w *web) check() error {
 		return wrong("Wait", c.Wait.String(), fmt.Sprintf("must be between 0 and %v: the gateways wait for 29 s or 30 s", maxWait))
 	case c.OldestKey < 0:
 		return wrong("OldestKey", c.OldestKey.String(), "must not be negative")
+	case c.MadeAt != nil && c.OldestKey == 0:
+		return wrong("MadeAt", "set", "needs OldestKey: how old a key may be")
+	case len(c.Methods) == 0:
+		return wrong("Methods", "an empty list", "must have one method at least, or nothing is protected; leave it nil for POST and PATCH")
 	case c.Lookup && c.Operation == "":
 		return wrong("Lookup", "set", "needs Operation: a GET has another route than the request that it asks for")
 	}

@@ -15,18 +15,19 @@ func HTTPAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayV2H
 	return through(r, c, door[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
 		read: func(e events.APIGatewayV2HTTPRequest) (*HTTPRequest, error) {
 			b, err := body(e.Body, e.IsBase64Encoded)
-			return &HTTPRequest{
+			q := &HTTPRequest{
 				Method: e.RequestContext.HTTP.Method,
 				Route:  e.RouteKey,
 				Path:   e.RawPath,
-				Query:  queryOf(e.RawQueryString),
 				Header: headersOf(e.Headers, nil),
 				Body:   b,
 				Caller: callerOf2(e.RequestContext.Authorizer),
 				Event:  e,
 
 				PathParameters: e.PathParameters,
-			}, err
+			}
+			q.query(e.RawQueryString)
+			return q, err
 		},
 		parse: func(r events.APIGatewayV2HTTPResponse) response {
 			return response{Status: r.StatusCode, Headers: responseHeaders(r.Headers, r.MultiValueHeaders), Body: r.Body, Base64: r.IsBase64Encoded}

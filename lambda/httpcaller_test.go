@@ -2,6 +2,7 @@ package lambda
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -68,11 +69,39 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-func TestCatchAll(t *testing.T) {
+// The operation is method and route, unless the route stands for several; net/http's patterns are other ones than API
+// Gateway's.
+func TestOperation(t *testing.T) {
 	t.Parallel()
-	for route, want := range map[string]bool{"": true, "$default": true, "ANY /x": true, "POST /{proxy+}": true, "POST /payments/{id}": false} {
-		if catchAll(route) != want {
-			t.Errorf("%q: %v", route, !want)
+	for route, want := range map[string]string{
+		"POST /payments/{id}": "POST /payments/{id}",
+		"ANY /payments":       "POST /payments",
+		"POST /":              "POST /",
+		"":                    "",
+		"$default":            "",
+		"ANY /{proxy+}":       "",
+		"POST /files/{path+}": "",
+	} {
+		if got := operation("POST", route); got != want {
+			t.Errorf("%q: %q, want %q", route, got, want)
+		}
+	}
+	for pattern, want := range map[string]string{
+		"POST /payments/{id}":        "POST /payments/{id}",
+		"POST  /payments":            "POST /payments",
+		"/payments":                  "POST /payments",
+		"POST shop.example/pay":      "POST shop.example/pay",
+		"POST /{$}":                  "POST /{$}",
+		"":                           "",
+		"/":                          "",
+		"POST /":                     "",
+		"POST /files/":               "",
+		"POST shop.example/":         "",
+		"POST /files/{rest...}":      "",
+		"POST /files/{id}/{rest...}": "",
+	} {
+		if got := operation("POST", routeOf(pattern)); got != want {
+			t.Errorf("net/http's %q: %q, want %q", pattern, got, want)
 		}
 	}
 }
@@ -102,8 +131,9 @@ func TestProblem_RetryAfterIsBounded(t *testing.T) {
 // A wrapper that gets another door's events must not let them pass as requests that take no key.
 func TestHTTP_AnotherDoorsEvent(t *testing.T) {
 	t.Parallel()
-	w := &web{cfg: HTTPConfig{Methods: []string{"POST"}}}
-	if _, err := w.key(&HTTPRequest{}); err == nil || !strings.Contains(err.Error(), "the event has no method") {
+	w := &web{cfg: HTTPConfig{Methods: []string{"POST"}, Optional: true, Lookup: true}}
+	q := &HTTPRequest{Header: http.Header{keyHeader: {"k"}}}
+	if _, err := w.key(q); w.passes(q) || err == nil || !strings.Contains(err.Error(), "the event has no method") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -112,7 +142,7 @@ func TestHTTP_AnotherDoorsEvent(t *testing.T) {
 func TestProblem_OfSeveral(t *testing.T) {
 	t.Parallel()
 	err := fmt.Errorf("%w: %w", idempotency.ErrUnavailable, idempotency.ErrInProgress)
-	if p := problemOf(err); p != problemUnavailable {
+	if p := stateOf(err).problem; p != problemUnavailable {
 		t.Errorf("%v is %s", err, p.code)
 	}
 }

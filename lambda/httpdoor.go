@@ -71,14 +71,13 @@ func body(text string, isBase64 bool) ([]byte, error) {
 	return b, nil
 }
 
-// queryOf are the parameters of a query string; one that cannot be read is one parameter without a name, so that
-// nothing of it is lost.
-func queryOf(raw string) url.Values {
-	q, err := url.ParseQuery(raw)
-	if err != nil {
-		return url.Values{"": {raw}}
+// query sets the parameters of a query string. Of one that cannot be decoded the text counts, too, or two different
+// ones could look the same.
+func (q *HTTPRequest) query(raw string) {
+	var err error
+	if q.Query, err = url.ParseQuery(raw); err != nil {
+		q.rawQuery = raw
 	}
-	return q
 }
 
 // headersOf puts the headers of an event under canonical names; multi wins where there are both.

@@ -19,8 +19,8 @@ const keyHeader = "Idempotency-Key"
 // errNoKey says that a request has no key at all.
 var errNoKey = errors.New("the header Idempotency-Key is missing")
 
-// parseKey reads the key of a request out of the header's values (draft-ietf-httpapi-idempotency-key-header, section
-// 2.1). A string of structured fields (RFC 9651), "abc", and the bare form that clients of many services send, abc, are
+// parseKey reads the key of a request out of the header's values (draft-ietf-httpapi-idempotency-key-header-07 of October
+// 2025, section 2.1). A string of structured fields (RFC 9651), "abc", and the bare form that clients of many services send, abc, are
 // the same key; strict takes the former only. Parameters behind the string are ignored. Whatever is there and is no
 // key is an error, never "absent": a client that meant to protect its request must hear of it.
 func parseKey(values []string, strict bool) (string, error) {

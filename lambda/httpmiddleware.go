@@ -22,7 +22,7 @@ const maxRequest = 10 << 20
 // There is no authoriser that it knows of: HTTPConfig.Request sets the scope, from what a handler before this one has
 // put into the context. HTTPConfig.Operation defaults to the pattern of the ServeMux that the handler is registered with,
 // and is required otherwise. The request's body is read whole, up to 10 MB, and the answer is held back until it is recorded:
-// neither streams, nor can the connection be taken over.
+// neither streams, nor can the connection be taken over; informational answers (1xx) and trailers are dropped.
 //
 // The handler's context ends before the request's, or before the lease where that has no deadline. A panic goes on.
 func Middleware(r *idempotency.Runner, c HTTPConfig) func(http.Handler) http.Handler {
@@ -45,10 +45,10 @@ func Middleware(r *idempotency.Runner, c HTTPConfig) func(http.Handler) http.Han
 
 func (w *web) serveHTTP(rw http.ResponseWriter, req *http.Request, next http.Handler) {
 	q := &HTTPRequest{
-		Method: req.Method, Route: req.Pattern, Path: req.URL.EscapedPath(), Query: queryOf(req.URL.RawQuery),
-		Header: req.Header, Event: req,
+		Method: req.Method, Route: routeOf(req.Pattern), Path: req.URL.EscapedPath(), Header: req.Header, Event: req,
 	}
-	if _, err := w.key(q); err == errPass { //nolint:errorlint // never wrapped
+	q.query(req.URL.RawQuery)
+	if w.passes(q) {
 		next.ServeHTTP(rw, req)
 		return
 	}
@@ -69,7 +69,7 @@ func (w *web) serveHTTP(rw http.ResponseWriter, req *http.Request, next http.Han
 		return
 	}
 	q.Body = b
-	first := &held{header: http.Header{}}
+	first := &held{header: rw.Header().Clone()} // with what the handlers before this one have set, to add to
 	res, own, err := w.serve(req.Context(), q, func(ctx context.Context) (response, error) {
 		inner := req.Clone(ctx)
 		inner.Body = io.NopCloser(bytes.NewReader(b))
@@ -100,6 +100,9 @@ type held struct {
 func (h *held) Header() http.Header { return h.header }
 
 func (h *held) WriteHeader(status int) {
+	if status < 100 || status > 999 {
+		panic(fmt.Sprintf("idempotency: WriteHeader(%d): no such status", status)) // as net/http does
+	}
 	if h.status != 0 || status < 200 { // informational answers are not passed on
 		return
 	}
@@ -114,7 +117,8 @@ func (h *held) Write(b []byte) (int, error) {
 func (h *held) response() response {
 	h.WriteHeader(http.StatusOK)
 	r := response{Status: h.status, Headers: h.sent, Body: h.body.String()}
-	if r.Headers.Get("Content-Type") == "" && h.body.Len() > 0 { // as net/http would find it for the first answer
+	// As net/http would find it for the first answer: not where the handler has said that there is none.
+	if _, set := r.Headers["Content-Type"]; !set && r.Headers.Get("Content-Encoding") == "" && h.body.Len() > 0 {
 		r.Headers.Set("Content-Type", http.DetectContentType(h.body.Bytes()))
 	}
 	if !utf8.Valid(h.body.Bytes()) { // which JSON would change
@@ -124,6 +128,7 @@ func (h *held) response() response {
 }
 
 func (h *held) writeTo(rw http.ResponseWriter) {
+	clear(rw.Header()) // the handler may have deleted some
 	maps.Copy(rw.Header(), h.sent)
 	rw.WriteHeader(h.status)
 	_, _ = rw.Write(h.body.Bytes()) // the client may be gone

@@ -3,6 +3,7 @@ package lambda_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -186,4 +187,106 @@ func TestMiddleware_ParsedForm(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, req)
 	wantProblem(t, reaction{status: w.Code, header: w.Header(), body: w.Body.String()}, http.StatusInternalServerError, "idempotency_misconfigured", false)
+}
+
+// Headers that a handler before the middleware has set: those after it may add to them or take them away, and a replay has
+// what the first answer had.
+func TestMiddleware_OuterHeaders(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, idempotency.Config{})
+	inner := lambda.Middleware(f.Runner, lambda.HTTPConfig{Operation: "pay", Request: global})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Add("Vary", "Accept")
+		w.Header().Del("X-Frame-Options")
+		w.WriteHeader(http.StatusCreated)
+	}))
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Vary", "Origin")
+		w.Header().Set("X-Frame-Options", "DENY")
+		w.Header().Set("X-Request-Id", r.Header.Get("X-Request-Id"))
+		inner.ServeHTTP(w, r)
+	})
+	for i, frame := range []string{"", "DENY"} {
+		id := fmt.Sprint("r", i)
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
+		req.Header = http.Header{"Idempotency-Key": {"k"}, "X-Request-Id": {id}}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, req)
+		got := w.Header()
+		if w.Code != http.StatusCreated || strings.Join(got["Vary"], ", ") != "Origin, Accept" || got.Get("X-Frame-Options") != frame || got.Get("X-Request-Id") != id {
+			t.Errorf("answer %d: status %d, headers %v", i, w.Code, got)
+		}
+	}
+}
+
+func global(_ context.Context, _ *lambda.HTTPRequest, req *idempotency.Request) error {
+	req.Scope = idempotency.GlobalScope
+	return nil
+}
+
+// The first answer and its replay have a content type where net/http would find one, and none where not.
+func TestMiddleware_ContentType(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set  func(http.Header)
+		want string
+	}{
+		"found":      {func(http.Header) {}, "text/html; charset=utf-8"},
+		"said":       {func(h http.Header) { h.Set("Content-Type", "text/x-own") }, "text/x-own"},
+		"suppressed": {func(h http.Header) { h["Content-Type"] = nil }, ""},
+		"compressed": {func(h http.Header) { h.Set("Content-Encoding", "own") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := served(t, lambda.HTTPConfig{}, func(w http.ResponseWriter, _ *http.Request) {
+				c.set(w.Header())
+				_, _ = w.Write([]byte("<html>"))
+			})
+			for range 2 {
+				if r := send(t, url+"/payments/1", ""); r.status != http.StatusOK || r.header.Get("Content-Type") != c.want {
+					t.Errorf("got %+v, want %q", r, c.want)
+				}
+			}
+		})
+	}
+}
+
+// A status that is none panics, as in net/http, and is not recorded as an answer.
+func TestMiddleware_NoStatus(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{0, 99, 1000} {
+		f := newFixture(t, idempotency.Config{})
+		h := lambda.Middleware(f.Runner, lambda.HTTPConfig{Operation: "pay", Request: global, Logger: slog.New(slog.DiscardHandler)})(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+		}))
+		ask := func() (w *httptest.ResponseRecorder, panicked any) {
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
+			req.Header.Set("Idempotency-Key", "k")
+			w = httptest.NewRecorder()
+			defer func() { panicked = recover() }()
+			h.ServeHTTP(w, req)
+			return w, nil
+		}
+		if _, panicked := ask(); panicked == nil {
+			t.Errorf("%d: no panic", status)
+		}
+		w, _ := ask()
+		wantProblem(t, reaction{status: w.Code, header: w.Header(), body: w.Body.String()}, http.StatusConflict, "outcome_unknown", false)
+	}
+}
+
+// A pattern that stands for many paths does not name an operation.
+func TestMiddleware_CatchAllPattern(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]int{"/": 500, "POST /": 500, "POST /p/": 500, "/p/{rest...}": 500, "POST /p/{id}": 200, "/p/{id}": 200} {
+		f := newFixture(t, idempotency.Config{})
+		mux := http.NewServeMux()
+		mux.Handle(pattern, lambda.Middleware(f.Runner, lambda.HTTPConfig{Request: global, Logger: slog.New(slog.DiscardHandler)})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/p/1", http.NoBody)
+		req.Header.Set("Idempotency-Key", "k")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, req)
+		if w.Code != want {
+			t.Errorf("%q: %d %s, want %d", pattern, w.Code, w.Body, want)
+		}
+	}
 }

@@ -2,13 +2,10 @@ package lambda
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/oncekey/oncekey/idempotency"
 )
 
 // problem is a row of the contract: what a client is told instead of the handler's answer. The codes are stable.
@@ -37,33 +34,6 @@ var (
 
 // problemTypes is where a client's developer finds each code explained.
 const problemTypes = "https://github.com/oncekey/oncekey/blob/main/lambda/CLIENTS.md#"
-
-// problemOf is the row for an error of the protocol.
-func problemOf(err error) problem {
-	switch { // in the order of named, for its reason
-	case errors.Is(err, idempotency.ErrNotRecorded):
-		return problemNotRecorded
-	case errors.Is(err, idempotency.ErrLeaseLost):
-		return problemInProgress
-	case errors.Is(err, idempotency.ErrUnavailable):
-		return problemUnavailable
-	case errors.Is(err, idempotency.ErrInProgress):
-		return problemInProgress
-	case errors.Is(err, idempotency.ErrNoTime):
-		return problemUnavailable
-	case errors.Is(err, idempotency.ErrOutcomeUnknown):
-		return problemUnknown
-	case errors.Is(err, idempotency.ErrNoBody):
-		return problemDone
-	case errors.Is(err, idempotency.ErrMismatch):
-		return problemReused
-	case errors.Is(err, idempotency.ErrBadRecord):
-		return problemBadRecord
-	case errors.Is(err, idempotency.ErrNotFound):
-		return problemNotFound
-	}
-	return problemMisconfigured // a FieldError
-}
 
 // maxRetryAfter bounds what a client is told: a lease may have hours to go, and ends with its attempt.
 const maxRetryAfter = 30 * time.Second

@@ -9,7 +9,7 @@ import (
 	"github.com/oncekey/oncekey/idempotency"
 )
 
-// RecordDefault records what is final: 2xx, 3xx, and 4xx but for 401, 403, 404, 408, 409, 421, 423, 424, 425 and 429,
+// RecordDefault is this package's choice (November 2026); the draft leaves it to the server. It records what is final: 2xx, 3xx, and 4xx but for 401, 403, 404, 408, 409, 421, 423, 424, 425 and 429,
 // where nothing has happened and the next answer may differ. 502 and 504 leave open what happened on the other side,
 // and so does a status that is none; other 5xx release the key.
 func RecordDefault(status int) idempotency.Class {
@@ -29,8 +29,8 @@ var passing = []int{
 }
 
 // RecordStripe records every answer of a handler that has started, 500 included, as Stripe's API does
-// (https://docs.stripe.com/api/idempotent_requests). Call [NotStarted] for what is refused before the work begins, such
-// as parameters that do not fit: that is not recorded there either.
+// (https://docs.stripe.com/api/idempotent_requests, read in November 2026). What is refused before the work begins, such
+// as parameters that do not fit, is not recorded there either: call [NotStarted] for it.
 func RecordStripe(status int) idempotency.Class {
 	if status < 200 || status > 599 {
 		return idempotency.Ambiguous
@@ -38,7 +38,7 @@ func RecordStripe(status int) idempotency.Class {
 	return idempotency.Recorded
 }
 
-// RecordSuccess records 2xx alone: every other answer is given anew. 502 and 504 leave open what happened.
+// RecordSuccess is this package's (November 2026), for handlers whose refusals are cheap. It records 2xx alone: every other answer is given anew. 502 and 504 leave open what happened.
 func RecordSuccess(status int) idempotency.Class {
 	class := RecordDefault(status)
 	if class == idempotency.Recorded && status >= 300 {

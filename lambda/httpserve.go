@@ -2,31 +2,14 @@ package lambda
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
-	"mime"
 	"net/http"
 	"net/textproto"
-	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/oncekey/oncekey/idempotency"
 )
-
-// refused ends a request before anything is run.
-type refused struct {
-	problem
-	detail string
-}
-
-func (e *refused) Error() string { return e.code + ": " + e.detail }
-
-// errPass says that a request goes to the handler as it is.
-var errPass = errors.New("the request takes no key")
 
 // verdicts stand in for the handler's answer where it is not to be recorded; Do hands them back untouched.
 var (
@@ -37,15 +20,11 @@ var (
 // serve takes a request through the contract. run is the handler; own says that answer and error are its own, to go
 // back as they came.
 func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Context) (response, error)) (answer response, own bool, err error) {
-	key, err := w.key(q)
-	if err == errPass { //nolint:errorlint // never wrapped
+	if w.passes(q) {
 		answer, err = run(ctx)
 		return answer, true, err
 	}
-	var req idempotency.Request
-	if err == nil {
-		req, err = w.request(ctx, q, key)
-	}
+	req, err := w.request(ctx, q)
 	if stop, ok := err.(*refused); ok { //nolint:errorlint // never wrapped
 		return w.refuse(ctx, stop), false, nil
 	}
@@ -60,8 +39,10 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Contex
 
 	var first response
 	var failed error // the handler's own
+	refuses := true  // a retry, if this run leaves its outcome unknown
 	started := &start{}
 	res, err := idempotency.Do(ctx, w.runner, req, func(ctx context.Context) (response, error) {
+		refuses = idempotency.AttemptFrom(ctx).OnUnknown == idempotency.Refuse
 		first, failed = run(context.WithValue(ctx, startKey{}, started))
 		if failed != nil {
 			return response{}, failed
@@ -71,8 +52,8 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Contex
 			failed = errReleased
 			return response{}, idempotency.Safe(errReleased)
 		case idempotency.Ambiguous:
-			failed = errAmbiguous
-			return response{}, idempotency.Unknown(errAmbiguous)
+			failed = idempotency.Unknown(errAmbiguous)
+			return response{}, failed
 		case idempotency.Recorded:
 		}
 		return w.recorded(first), nil
@@ -86,9 +67,11 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Contex
 		return first, true, nil
 	case protocols(err, failed): // it ran, and was not recorded
 		return w.settle(ctx, res, err)
-	case err == errAmbiguous, w.runner.ClassOf(failed) == idempotency.Ambiguous: //nolint:errorlint // as above
+	case refuses && w.runner.ClassOf(failed) == idempotency.Ambiguous: // an error or an answer
 		w.log(ctx, problemUnknown, failed)
 		return problemUnknown.response("", 0), false, nil
+	case err == errAmbiguous: //nolint:errorlint // as above
+		return first, true, nil // under Rerun: a client that asks again after such an answer is right
 	}
 	return response{}, true, err
 }
@@ -103,91 +86,6 @@ func protocols(err, failed error) bool {
 		}
 	}
 	return ok
-}
-
-// lookup: the request asks what became of a key.
-func (w *web) lookup(q *HTTPRequest) bool {
-	return w.cfg.Lookup && (q.Method == http.MethodGet || q.Method == http.MethodHead)
-}
-
-// key reads the request's key. Its error is errPass or a *refused.
-func (w *web) key(q *HTTPRequest) (string, error) {
-	if q.Method == "" {
-		return "", &refused{problemMisconfigured, "the event has no method: is it of another payload format or front door than the wrapper's?"}
-	}
-	lookup := w.lookup(q)
-	if !lookup && !slices.Contains(w.cfg.Methods, q.Method) {
-		return "", errPass
-	}
-	key, err := parseKey(q.Header.Values(keyHeader), w.cfg.Strict)
-	switch {
-	case err == errNoKey && (lookup || w.cfg.Optional): //nolint:errorlint // never wrapped
-		return "", errPass
-	case err == errNoKey: //nolint:errorlint // never wrapped
-		return "", &refused{problemMissing, "send a key of your own making in the header Idempotency-Key, the same one with every retry"}
-	case err != nil:
-		return "", &refused{problemInvalid, err.Error()}
-	}
-	if w.cfg.CheckKey != nil {
-		if err := w.cfg.CheckKey(key); err != nil {
-			return "", &refused{problemInvalid, err.Error()}
-		}
-	}
-	if made, ok := keyTime(key); ok && w.cfg.OldestKey > 0 && !lookup && time.Since(made) > w.cfg.OldestKey {
-		return "", &refused{problemExpired, fmt.Sprintf("keys are accepted for %v after they were made", w.cfg.OldestKey)}
-	}
-	return key, nil
-}
-
-// request derives what the protocol is asked for.
-func (w *web) request(ctx context.Context, q *HTTPRequest, key string) (idempotency.Request, error) {
-	req := idempotency.Request{Operation: w.cfg.Operation, Scope: q.Caller.ID, Key: key, Wait: w.cfg.Wait}
-	if req.Operation == "" && !catchAll(q.Route) {
-		req.Operation = q.Route
-	}
-	req.Input = inputOf(q)
-	if w.cfg.Request != nil {
-		if err := w.cfg.Request(ctx, q, &req); err != nil {
-			return req, err
-		}
-	}
-	if req.Operation == "" {
-		return req, &refused{problemMisconfigured, fmt.Sprintf("HTTPConfig.Operation is empty, and the route %q does not name an operation: set it", q.Route)}
-	}
-	if req.Scope == "" { // also where there is a tenant: its users are not one caller
-		return req, &refused{problemMisconfigured, "the front door's authoriser named no caller: let HTTPConfig.Request set Scope to what tells callers apart, or to idempotency.GlobalScope if all of them share their keys"}
-	}
-	req.Scope = tenantScope(ctx, req.Scope)
-	return req, nil
-}
-
-// catchAll: the route stands for several operations.
-func catchAll(route string) bool {
-	return route == "" || strings.Contains(route, "$default") || strings.Contains(route, "+}") || strings.HasPrefix(route, "ANY ")
-}
-
-// input is what has to be the same in a retry.
-type input struct {
-	Method, Route, Path string
-	PathParameters      map[string]string // a decoded path does not tell a slash within one from one between two
-	Query               url.Values
-	JSON                json.RawMessage // the body if it is JSON: members in any order, numbers in any form
-	Bytes               []byte          // else
-}
-
-func inputOf(q *HTTPRequest) input {
-	in := input{Method: q.Method, Route: q.Route, Path: q.Path, PathParameters: q.PathParameters, Query: q.Query}
-	if isJSON(q.Header.Get("Content-Type")) && json.Valid(q.Body) {
-		in.JSON = q.Body
-	} else {
-		in.Bytes = q.Body
-	}
-	return in
-}
-
-func isJSON(contentType string) bool {
-	kind, _, err := mime.ParseMediaType(contentType)
-	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 }
 
 // recorded is what is kept of an answer.
@@ -227,7 +125,7 @@ func (w *web) settle(ctx context.Context, res idempotency.Result[response], err 
 	case !isState && !isField:
 		return response{}, true, err // a recorded failure
 	}
-	p := problemOf(err)
+	p := stateOf(err).problem
 	w.log(ctx, p, err)
 	var after time.Duration
 	if isState {

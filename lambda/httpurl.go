@@ -16,11 +16,11 @@ func FunctionURL(r *idempotency.Runner, c HTTPConfig, h Handler[events.LambdaFun
 				Method: e.RequestContext.HTTP.Method,
 				Route:  "$default",
 				Path:   e.RawPath,
-				Query:  queryOf(e.RawQueryString),
 				Header: headersOf(e.Headers, nil),
 				Body:   b,
 				Event:  e,
 			}
+			q.query(e.RawQueryString)
 			if a := e.RequestContext.Authorizer; a != nil && a.IAM != nil {
 				q.Caller.ID = iamIdentity(a.IAM.UserARN)
 			}
