@@ -36,10 +36,11 @@ demo: ## Run the payments function through retries, lost replies and a crash, on
 	go run ./lambda/payments/demo
 
 ADDR ?= 127.0.0.1:3000
+DOOR ?= http-api
 
 .PHONY: serve
-serve: ## Keep the payments function up behind an HTTP API on ADDR, and print curl lines for it.
-	go run ./lambda/payments/demo -serve $(ADDR)
+serve: ## Keep the payments function up behind the front door DOOR on ADDR, and print curl lines for it.
+	go run ./lambda/payments/demo -serve $(ADDR) -door $(DOOR)
 
 .PHONY: build build-PaymentsFunction
 build: build-PaymentsFunction ## Build the payments function for Lambda into ARTIFACTS_DIR.

@@ -14,11 +14,15 @@ import (
 type check struct {
 	what      string
 	restarted bool   // the emulator and the function start anew before it, on the same table
+	frontDoor string // with restarted: whose events the function takes from then on; "": those of other functions
 	event     string // "@" names an event file of the payments function
 
 	receipt         string // the answer; "": it is an error
 	errorType, says string // the error's type, and what its message has in it
 	again           bool   // the answer has the very bytes of the event's last one
+
+	status   int // behind a front door; says is then in the body
+	replayed bool
 
 	requests, charges int // what the card processor gets and makes by it
 }
@@ -99,7 +103,7 @@ func (w *world) play(ctx context.Context, c check) (problems []string, err error
 		return nil, err
 	}
 	if c.restarted {
-		if err := w.restart(ctx); err != nil {
+		if err := w.restart(ctx, c.frontDoor); err != nil {
 			return nil, err
 		}
 	}
@@ -114,14 +118,12 @@ func (w *world) play(ctx context.Context, c check) (problems []string, err error
 		problem("answer %s\n      before %s", answer, last)
 	}
 	w.answers[c.event] = answer
-	var got struct{ ErrorType, ErrorMessage string }
-	switch err := json.Unmarshal(answer, &got); {
-	case err != nil:
-		problem("answer %q is no JSON object: %v", answer, err)
-	case c.receipt != "" && string(answer) != c.receipt:
-		problem("answer %s\n      want   %s", answer, c.receipt)
-	case got.ErrorType != c.errorType || !strings.Contains(got.ErrorMessage, c.says):
-		problem("answer %s\n      want   %s with %q", answer, c.errorType, c.says)
+	judge := c.judge
+	if c.status != 0 {
+		judge = c.judgeHTTP
+	}
+	if wrong := judge(answer); wrong != "" {
+		problem("%s", wrong)
 	}
 	now, made := w.cards.counts()
 	if now -= requests; now != c.requests {
@@ -131,4 +133,18 @@ func (w *world) play(ctx context.Context, c check) (problems []string, err error
 		problem("%d charges, want %d", made, c.charges)
 	}
 	return problems, nil
+}
+
+// judge says what is wrong with the answer to an event of another function, "" for nothing.
+func (c check) judge(answer []byte) string {
+	var got struct{ ErrorType, ErrorMessage string }
+	switch err := json.Unmarshal(answer, &got); {
+	case err != nil:
+		return fmt.Sprintf("answer %q is no JSON object: %v", answer, err)
+	case c.receipt != "" && string(answer) != c.receipt:
+		return fmt.Sprintf("answer %s\n      want   %s", answer, c.receipt)
+	case got.ErrorType != c.errorType || !strings.Contains(got.ErrorMessage, c.says):
+		return fmt.Sprintf("answer %s\n      want   %s with %q", answer, c.errorType, c.says)
+	}
+	return ""
 }

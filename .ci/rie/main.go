@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -45,7 +46,8 @@ func run(ctx context.Context, bin string) (err error) {
 	defer func() { err = errors.Join(err, w.close()) }()
 
 	wrong := 0
-	for _, c := range checks {
+	all := slices.Concat(checks, httpChecks)
+	for _, c := range all {
 		problems, err := w.play(ctx, c)
 		if err != nil {
 			return fmt.Errorf("%s: %w\nthe emulator wrote:\n%s", c.what, err, w.log())
@@ -60,9 +62,9 @@ func run(ctx context.Context, bin string) (err error) {
 			fmt.Println("      " + p)
 		}
 	}
-	fmt.Printf("%d checks took %.1f s.\n", len(checks), time.Since(began).Seconds())
+	fmt.Printf("%d checks took %.1f s.\n", len(all), time.Since(began).Seconds())
 	if wrong > 0 {
-		return fmt.Errorf("%d of %d checks are wrong; the emulator wrote:\n%s", wrong, len(checks), w.log())
+		return fmt.Errorf("%d of %d checks are wrong; the emulator wrote:\n%s", wrong, len(all), w.log())
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (w *world) begin(ctx context.Context) error {
 	if err := w.createTable(ctx); err != nil {
 		return err
 	}
-	return w.restart(ctx)
+	return w.restart(ctx, "")
 }
 
 // createTable calls the server as an SDK would. This module has none: it shall only pin the emulator.
@@ -75,8 +75,8 @@ func (w *world) createTable(ctx context.Context) error {
 	return nil
 }
 
-// restart starts the emulator, after the end of the one that runs.
-func (w *world) restart(ctx context.Context) (err error) {
+// restart starts the emulator, after the end of the one that runs, for a function behind this front door, or none.
+func (w *world) restart(ctx context.Context, frontDoor string) (err error) {
 	if w.emulator != nil {
 		if err := w.emulator.stop(); err != nil {
 			return err
@@ -86,6 +86,7 @@ func (w *world) restart(ctx context.Context) (err error) {
 	}
 	w.emulator, err = startEmulator(ctx, w.bin, []string{
 		"IDEMPOTENCY_TABLE=idempotency",
+		"FRONT_DOOR=" + frontDoor,
 		"CARD_PROCESSOR_URL=" + w.processor.URL,
 		"AWS_ENDPOINT_URL_DYNAMODB=" + w.endpoint,
 	})

@@ -10,42 +10,38 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
-
+	"github.com/oncekey/oncekey/idempotency"
+	"github.com/oncekey/oncekey/lambda"
+	"github.com/oncekey/oncekey/lambda/payments/demo/frontdoor"
 	"github.com/oncekey/oncekey/lambda/payments/internal/cardprocessor"
-	"github.com/oncekey/oncekey/localtest"
 )
-
-// frontDoors are the ways in, each with who comes through it: the header Authorization is the caller's name.
-var frontDoors = map[string]localtest.FrontDoor{
-	"http-api": {Kind: localtest.HTTPAPI, Routes: []string{"POST /payments", "GET /payments"}, Authorize: func(r *http.Request) (localtest.Identity, error) {
-		return localtest.Identity{Claims: map[string]string{"iss": "https://issuer.example", "sub": r.Header.Get("Authorization")}}, nil
-	}},
-	"rest-api": {Kind: localtest.RESTAPI, Routes: []string{"POST /payments", "GET /payments"}, Authorize: func(r *http.Request) (localtest.Identity, error) {
-		return localtest.Identity{PrincipalID: r.Header.Get("Authorization")}, nil
-	}},
-	"function-url": {Kind: localtest.FunctionURL, Authorize: func(r *http.Request) (localtest.Identity, error) {
-		return localtest.Identity{IAM: &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{UserARN: "arn:aws:iam::000000000000:user/" + r.Header.Get("Authorization")}}, nil
-	}},
-	"alb": {Kind: localtest.ALB},
-}
 
 // site is the example behind one front door.
 type site struct {
 	deployment
-	t   *testing.T
-	url string
+	t    *testing.T
+	door frontdoor.Door
+	url  string
 }
 
 func atEachFrontDoor(t *testing.T, test func(site)) {
 	t.Helper()
-	for name, door := range frontDoors {
+	for _, name := range frontdoor.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := deploy(t, "FRONT_DOOR="+name)
-			test(site{d, t, d.fn.Listen(door) + "/payments"})
+			test(behindDoor(t, name))
 		})
 	}
+}
+
+func behindDoor(t *testing.T, name string, env ...string) site {
+	t.Helper()
+	door, err := frontdoor.Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := deploy(t, append(env, "FRONT_DOOR="+name)...)
+	return site{d, t, door, d.fn.Listen(door.FrontDoor) + "/payments"}
 }
 
 type reply struct {
@@ -56,13 +52,17 @@ type reply struct {
 
 func (s site) send(method, caller, key, body string) reply {
 	s.t.Helper()
+	return s.sendType("application/json", method, caller, key, body)
+}
+
+func (s site) sendType(contentType, method, caller, key, body string) reply {
+	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", caller)
-	req.Header.Set("X-Amzn-Oidc-Identity", caller) // as an ALB's rule sets it
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set(s.door.CallerHeader, s.door.CallerPrefix+caller)
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
 	}
@@ -98,11 +98,11 @@ func TestHTTP_Story(t *testing.T) {
 	t.Parallel()
 	atEachFrontDoor(t, func(s site) {
 		first := s.pay("k1", order)
-		if first.status != http.StatusCreated || first.body != `{"charge":"ch_1","order":"17","amount":4990,"currency":"EUR","attempt":1}` || first.header.Get("Location") != "/payments/ch_1" {
+		if first.status != http.StatusCreated || first.body != `{"charge":"ch_1","order":"17","amount":4990,"currency":"EUR","attempt":1}` || first.header.Get("Content-Type") != "application/json" {
 			s.t.Fatalf("first %+v", first)
 		}
 		for _, again := range []reply{s.pay("k1", order), s.pay(`"k1"`, order), s.send(http.MethodGet, "alice", "k1", "")} {
-			if again.status != first.status || again.body != first.body || again.header.Get("Location") != "/payments/ch_1" || again.header.Get("Content-Type") != first.header.Get("Content-Type") || again.header.Get("Idempotent-Replayed") != "true" {
+			if again.status != first.status || again.body != first.body || again.header.Get("Content-Type") != first.header.Get("Content-Type") || again.header.Get("Idempotent-Replayed") != "true" {
 				s.t.Errorf("again %+v, want %+v", again, first)
 			}
 		}
@@ -154,4 +154,67 @@ func TestHTTP_AtOnce(t *testing.T) {
 			s.t.Errorf("%d charges; statuses %s", s.cards.Charges(), fmt.Sprint(statuses))
 		}
 	})
+}
+
+// What does not count as text arrives in base64 (at a REST API only if it is set so), and is a payment all the same.
+func TestHTTP_Base64(t *testing.T) {
+	t.Parallel()
+	atEachFrontDoor(t, func(s site) {
+		r := s.sendType("application/octet-stream", http.MethodPost, "alice", "k1", order)
+		if r.status != http.StatusCreated || s.cards.Charges() != 1 {
+			s.t.Errorf("got %+v and %d charges, want a receipt and 1", r, s.cards.Charges())
+		}
+	})
+}
+
+func TestAsk_OtherMethods(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method, code, allow string
+		status              int
+	}{
+		{http.MethodPut, "method_not_allowed", "GET, HEAD, POST", http.StatusMethodNotAllowed},
+		{http.MethodPatch, "method_not_allowed", "GET, HEAD, POST", http.StatusMethodNotAllowed},
+		{http.MethodDelete, "method_not_allowed", "GET, HEAD, POST", http.StatusMethodNotAllowed},
+		{http.MethodGet, "idempotency_key_missing", "", http.StatusBadRequest},
+		{http.MethodHead, "idempotency_key_missing", "", http.StatusBadRequest},
+	} {
+		a, err := payments{}.ask(t.Context(), question{method: c.method})
+		if err != nil || a.status != c.status || a.headers["Allow"] != c.allow || !strings.Contains(a.body, c.code) {
+			t.Errorf("%s: %+v, %v, want %d %s, Allow: %s", c.method, a, err, c.status, c.code, c.allow)
+		}
+	}
+}
+
+// A refused PATCH leaves its key free for the payment.
+func TestHTTP_PatchTakesNoKey(t *testing.T) {
+	t.Parallel()
+	s := behindDoor(t, "function-url") // has no routes, which would refuse it
+	if r := s.send(http.MethodPatch, "alice", "k1", order); r.status != http.StatusMethodNotAllowed || r.header.Get("Allow") == "" {
+		t.Errorf("PATCH: %+v, want 405 with Allow", r)
+	}
+	if r := s.pay("k1", order); r.status != http.StatusCreated {
+		t.Errorf("POST with the same key: %+v, want 201", r)
+	}
+}
+
+// Whoever is not named by the listener's rule alone is nobody.
+func TestHTTP_ALBCallerIsOne(t *testing.T) {
+	t.Parallel()
+	for want, identities := range map[string][]string{"alice": {"alice"}, "": {"alice", "bob"}} {
+		q := &lambda.HTTPRequest{Header: http.Header{"X-Amzn-Oidc-Identity": identities}}
+		var req idempotency.Request
+		if err := scopeOfALB(t.Context(), q, &req); err != nil || req.Scope != want {
+			t.Errorf("%q: scope %q, %v, want %q", identities, req.Scope, err, want)
+		}
+	}
+}
+
+// The charge may have been made: no retry makes another one.
+func TestHTTP_UnclearChargeIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	s := behindDoor(t, "http-api", "CARD_PROCESSOR_URL=http://127.0.0.1:1")
+	for range 2 {
+		s.wantCode(s.pay("k1", order), http.StatusConflict, "outcome_unknown")
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/oncekey/oncekey/idempotency"
+	"github.com/oncekey/oncekey/lambda/payments/demo/frontdoor"
 )
 
 func TestTemplate_TableIsTheLibrarys(t *testing.T) {
@@ -77,15 +79,74 @@ func TestTemplate_Function(t *testing.T) {
 			t.Errorf("%s = %q, want %q", path, got, want)
 		}
 	}
-	// What main.go reads.
-	equal(t, "environment", below(template, function+"Environment.Variables."), map[string]string{
+	environment := below(template, function+"Environment.Variables.")
+	_, _ = setup(t.Context(), func(name string) string { // whether it succeeds is another test's
+		if _, ok := environment[name]; !ok {
+			t.Errorf("main.go reads %s, which the template does not set", name)
+		}
+		return map[string]string{"IDEMPOTENCY_TABLE": "records"}[name]
+	})
+	equal(t, "environment", environment, map[string]string{
 		"IDEMPOTENCY_TABLE":  "!Ref IdempotencyTable",
 		"CARD_PROCESSOR_URL": "!Ref CardProcessorUrl",
 		"ON_UNKNOWN":         "!Ref OnUnknown",
+		"FRONT_DOOR":         "http-api",
 	})
-	// The scope comes from the event, so there is no door for strangers.
-	if events := below(template, function+"Events."); len(events) > 0 {
-		t.Errorf("events = %v, want none", events)
+	// The client is to hear from the function: the API gives up after 30 s.
+	if seconds, err := strconv.Atoi(template[function+"Timeout"]); err != nil || seconds < 1 || seconds >= 29 {
+		t.Errorf("Timeout = %q, want less than the API's 30, and the way there and back", template[function+"Timeout"])
+	}
+}
+
+// Each parameter has a default: the template can be deployed as it is.
+func TestTemplate_AsksForNothing(t *testing.T) {
+	t.Parallel()
+	template := readTemplate(t)
+	for path := range below(template, "Parameters.") {
+		name, _, _ := strings.Cut(path, ".")
+		if _, ok := template["Parameters."+name+".Default"]; !ok {
+			t.Errorf("the parameter %s has no default", name)
+		}
+	}
+}
+
+// The events' routes are those that the handler is tested with, and nobody gets in without an authorizer.
+func TestTemplate_RoutesAreAuthorized(t *testing.T) {
+	t.Parallel()
+	template := readTemplate(t)
+	const function, api = "Resources.PaymentsFunction.Properties.", "Resources.PaymentsApi."
+	equal(t, "API", below(template, api+"Properties.Auth."), map[string]string{
+		"EnableIamAuthorizer": "true",
+		"DefaultAuthorizer":   "AWS_IAM",
+	})
+	if got := template[api+"Type"]; got != "AWS::Serverless::HttpApi" {
+		t.Errorf("the API's type is %q, want the one that FRONT_DOOR says", got)
+	}
+	var routes []string
+	for path := range below(template, function+"Events.") {
+		name, isType := strings.CutSuffix(path, ".Type")
+		if !isType {
+			continue
+		}
+		event := function + "Events." + name + "."
+		routes = append(routes, template[event+"Properties.Method"]+" "+template[event+"Properties.Path"])
+		got := below(template, event)
+		delete(got, "Properties.Method")
+		delete(got, "Properties.Path")
+		equal(t, "event "+name, got, map[string]string{ // with no Auth of its own, which could be NONE
+			"Type":                            "HttpApi",
+			"Properties.ApiId":                "!Ref PaymentsApi",
+			"Properties.PayloadFormatVersion": "2.0",
+		})
+	}
+	want := frontdoor.Routes()
+	slices.Sort(want)
+	slices.Sort(routes)
+	if !slices.Equal(routes, want) {
+		t.Errorf("routes %q, want %q", routes, want)
+	}
+	if got, want := template["Outputs.PaymentsUrl.Value"], "!Sub ${PaymentsApi.ApiEndpoint}/payments"; got != want {
+		t.Errorf("PaymentsUrl = %q, want %q", got, want)
 	}
 }
 

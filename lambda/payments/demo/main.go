@@ -1,7 +1,7 @@
-// Command demo shows what the payments function's callers get when something goes wrong: the real bootstrap runs as
-// Lambda would run it, against a DynamoDB and a card processor on loopback, and is retried, flooded, cut off and
-// killed. It prints a table, and fails if a line of it is not as it should be. Run it within the source tree; it
-// needs Go and nothing else.
+// Command demo shows what the clients of the payments function get when something goes wrong: the real bootstrap runs as
+// Lambda would run it, behind an HTTP API, with a DynamoDB and a card processor, all on loopback, and is retried, flooded,
+// cut off and killed. It prints a table, and fails if a line of it is not as it should be. Run it within the source tree;
+// it needs Go and nothing else.
 package main
 
 import (
@@ -11,22 +11,25 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/oncekey/oncekey/lambda/payments/demo/frontdoor"
 	"github.com/oncekey/oncekey/localtest"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	s := &stage{log: log.New(os.Stderr, "demo: ", 0)}
-	addr := flag.String("serve", "", "keep the function up behind an HTTP API on this host and port, instead of playing")
+	addr := flag.String("serve", "", "keep the function up behind a front door on this host and port, instead of playing")
+	door := flag.String("door", "http-api", "with -serve: the front door, "+strings.Join(frontdoor.Names(), ", "))
 	flag.Parse()
 	say := func(text string) { fmt.Println(text) }
 	s.run(func() {
 		if *addr != "" {
-			serve(ctx, s, *addr, say)
+			serve(ctx, s, *addr, *door, say)
 			return
 		}
 		demo(ctx, s, say)
@@ -44,14 +47,12 @@ func main() {
 func demo(ctx context.Context, tb localtest.TB, say func(string)) {
 	tb.Helper()
 	say("Building the payments function ...\n")
-	function := build(ctx, tb)
-	db := localtest.Start(tb)
-	endpoint := db.Listen(tb) //nolint:contextcheck // it serves until the end of tb
+	shared := begin(ctx, tb)
 	began := time.Now()
 
 	worlds := make([]*world, len(situations))
 	for i, s := range situations {
-		worlds[i] = newWorld(tb, db, endpoint, function, s) //nolint:contextcheck // it lasts until the end of tb
+		worlds[i] = newWorld(tb, shared, s) //nolint:contextcheck // it lasts until the end of tb
 	}
 	var slow sync.WaitGroup
 	for i, s := range situations {
@@ -72,7 +73,8 @@ func demo(ctx context.Context, tb localtest.TB, say func(string)) {
 
 	table, wrong := report(worlds)
 	say(table)
-	say("CALLS are the requests that the card processor has had so far, CHARGES what it has charged.")
+	say("CALLS are the requests that the card processor has had so far, CHARGES what it has charged.\n" +
+		"httpclient is this module's RoundTripper: its client asked once, and was handed the last answer.")
 	say(fmt.Sprintf("%d situations took %.1f s.", len(situations), time.Since(began).Seconds()))
 	if wrong > 0 {
 		tb.Fatalf("%d lines are not as expected", wrong)

@@ -13,7 +13,7 @@ type row struct {
 	calls, charges [2]int // as they are, as they should be
 }
 
-// expect adds a row: what was done, what the caller got and should get, and how often the card processor should have
+// expect adds a row: what was done, what the client got and should get, and how often the card processor should have
 // been called and have charged by now.
 func (w *world) expect(what, got, want string, calls, charges int) {
 	w.rows = append(w.rows, row{
@@ -31,7 +31,7 @@ func (r row) asExpected() bool {
 func report(worlds []*world) (table string, wrong int) {
 	var text strings.Builder // takes every write, so none of the errors below can be
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "SITUATION\tTHE CALLER GOT\tCALLS\tCHARGES\tAS EXPECTED")
+	_, _ = fmt.Fprintln(t, "SITUATION\tTHE CLIENT GETS\tCALLS\tCHARGES\tOK")
 	for _, w := range worlds {
 		for _, r := range w.rows {
 			verdict := "yes"

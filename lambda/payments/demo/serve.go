@@ -9,64 +9,61 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oncekey/oncekey/lambda/payments/demo/frontdoor"
+	"github.com/oncekey/oncekey/lambda/payments/internal/cardprocessor"
 	"github.com/oncekey/oncekey/localtest"
 )
 
-// serve keeps the payments function up behind a local HTTP API, until ctx ends, and says what to ask it.
-func serve(ctx context.Context, tb localtest.TB, addr string, say func(string)) {
+// serve keeps the payments function up behind a front door, until ctx ends, and says what to ask it.
+func serve(ctx context.Context, tb localtest.TB, addr, door string, say func(string)) {
 	tb.Helper()
+	if _, err := frontdoor.Named(door); err != nil {
+		tb.Fatalf("%v", err)
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		tb.Fatalf("listen on %s: %v", addr, err)
 	}
 	say("Building the payments function ...\n")
-	function := build(ctx, tb)
-	db := localtest.Start(tb)
-	//nolint:contextcheck // they last until the end of tb
-	w := newWorld(tb, db, db.Listen(tb), function, situation{timeout: 10 * time.Second, frontDoor: "http-api"})
-	door := localtest.FrontDoor{Kind: localtest.HTTPAPI, Routes: []string{"POST /payments", "GET /payments"}, Authorize: bearer}
-	server := &http.Server{Handler: w.fn.Handler(door), ReadHeaderTimeout: time.Minute}
+	//nolint:contextcheck // it lasts until the end of tb
+	w := newWorld(tb, begin(ctx, tb), situation{timeout: 10 * time.Second, door: door})
+	server := &http.Server{Handler: w.fn.Handler(w.door.FrontDoor), ReadHeaderTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	say(lines("http://" + l.Addr().String()))
+	say(lines("http://"+l.Addr().String(), w.door))
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		tb.Fatalf("serve on %s: %v", addr, err)
 	}
 }
 
-// bearer takes every name for a token: alice is who says so.
-func bearer(r *http.Request) (localtest.Identity, error) {
-	name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || name == "" {
-		return localtest.Identity{}, errors.New("the header Authorization: Bearer NAME is missing")
-	}
-	return localtest.Identity{Claims: map[string]string{"iss": "https://localhost", "sub": name}}, nil
-}
-
-// lines are curl commands for each row of the story.
-func lines(url string) string {
-	const payment = `{"order":"17","amount":4990,"currency":"EUR","card":"card_visa"}`
-	ask := func(key, body string) string {
+// lines are curl commands for the rows of the contract, each after what it shows.
+func lines(url string, door frontdoor.Door) string {
+	curl := fmt.Sprintf("curl -i %s%s -H '%s: %salice'", url, door.Path, door.CallerHeader, door.CallerPrefix)
+	pay := func(key, body string) string {
 		if key != "" {
 			key = fmt.Sprintf(" -H 'Idempotency-Key: %s'", key)
 		}
-		return fmt.Sprintf("curl -i %s/payments -H 'Authorization: Bearer alice' -H 'Content-Type: application/json'%s -d '%s'", url, key, body)
+		return fmt.Sprintf("%s%s -H 'Content-Type: application/json' -d '%s'", curl, key, body)
 	}
-	first := ask("k1", payment)
+	slow := pay("k2", strings.Replace(order, "card_visa", cardprocessor.SlowCard, 1))
 	return strings.Join([]string{
-		"The payments function behind an HTTP API, on this machine alone. Ctrl-C ends it.",
+		fmt.Sprintf("The payments function behind the front door %v, on this machine alone. Ctrl-C ends it.", door.Kind),
 		"",
-		"A first payment, and again for the same answer, with Idempotent-Replayed: true:",
-		first, first,
+		"A first payment: 201 and a receipt",
+		pay("k1", order),
+		"The same again: the same status, headers and body, and Idempotent-Replayed: true",
+		pay("k1", order),
 		"The same key with another amount: 422 idempotency_key_reused",
-		ask("k1", strings.Replace(payment, "4990", "1", 1)),
-		"Two at once: one 201, one 409 operation_in_progress or the same answer",
-		ask("k2", payment) + " & " + ask("k2", payment) + " & wait",
+		pay("k1", otherAmount),
+		"Two at once, with a card that takes a second: 409 operation_in_progress with Retry-After, then 201",
+		slow + " & " + slow + " & wait",
 		"No key: 400 idempotency_key_missing",
-		ask("", payment),
-		"A declined card: 402, and the same one again",
-		ask("k3", strings.Replace(payment, "card_visa", "card_declined", 1)),
-		"What became of a key: the recorded answer, or 404",
-		fmt.Sprintf("curl -i %s/payments -H 'Authorization: Bearer alice' -H 'Idempotency-Key: k1'", url),
+		pay("", order),
+		"A declined card: 402 insufficient_funds, and the next time the same, Idempotent-Replayed: true",
+		pay("k3", declinedOrder),
+		"What became of a key: the recorded answer, Idempotent-Replayed: true",
+		curl + " -H 'Idempotency-Key: k1'",
+		"What became of a key that nobody has used: 404 idempotency_key_not_found",
+		curl + " -H 'Idempotency-Key: k9'",
 		"",
 	}, "\n")
 }

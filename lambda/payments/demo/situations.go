@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
-
-	"github.com/oncekey/oncekey/localtest"
 )
 
 // situation is one way in which things go wrong.
@@ -17,8 +15,10 @@ type situation struct {
 	play      func(context.Context, *world)
 	onUnknown string        // the function's policy; "": its default, refuse
 	timeout   time.Duration // the function's
+	gateway   time.Duration // how long the gateway waits for it; 0: its default
 	slow      bool          // mostly waits: played beside the others
-	frontDoor string        // what stands before the function; "": nothing
+	door      string        // what stands before the function; "": an HTTP API
+	direct    bool          // nothing does
 }
 
 // Short where the play waits for the function's time to end, long where a busy machine must not matter.
@@ -30,52 +30,64 @@ const (
 var situations = []situation{
 	{play: retried, timeout: long},
 	{play: flooded, timeout: long},
-	{play: clientGone, timeout: long},
 	{play: declined, timeout: long},
 	{play: invalid, timeout: long},
-	{play: putReplyLost, timeout: long},
-	{play: updateReplyLost, timeout: long},
+	{play: clientHangsUp, timeout: long},
+	{play: gatewayGivesUp, timeout: long, gateway: time.Second, slow: true},
+	{play: acquireReplyLost, timeout: long},
+	{play: recordReplyLost, timeout: long},
 	{play: tableDown, timeout: long},
 	{play: accessDenied, timeout: long},
 	{play: processorTooLate, timeout: short, slow: true},
 	{play: killed, timeout: short, slow: true},
 	{play: killedUnderRerun, onUnknown: "rerun", timeout: short, slow: true},
+	{play: clientThatRetries, onUnknown: "rerun", timeout: short, slow: true},
+	{play: invoked, timeout: long, direct: true},
 }
 
 func retried(ctx context.Context, w *world) {
-	first := w.pay(ctx, "payment")
+	first := w.pay(ctx, "k1", order)
 	w.expect("A first payment", first.String(), receipt("ch_1", 1), 1, 1)
-	w.expect("  the same event again", w.pay(ctx, "payment").after(first), sameAnswer, 1, 1)
-	w.expect("  the same key, another amount", w.pay(ctx, "payment-other-amount").String(), mismatch, 1, 1)
+	w.expect("  the same request again", w.pay(ctx, "k1", order).after(first), sameAnswer, 1, 1)
+	lookUp := w.send(ctx, http.DefaultClient, http.MethodGet, "alice", "k1", "")
+	w.expect("  what became of the key (GET)", lookUp.after(first), sameAnswer, 1, 1)
+	w.expect("  the same key, another amount", w.pay(ctx, "k1", otherAmount).String(), "422 idempotency_key_reused", 1, 1)
+	w.expect("  no key", w.pay(ctx, "", order).String(), "400 idempotency_key_missing", 1, 1)
+	bob := w.send(ctx, http.DefaultClient, http.MethodPost, "bob", "k1", order)
+	w.expect("  another caller with the same key", bob.String(), receipt("ch_2", 1), 2, 2)
 }
 
-// Fifty at once, all before the one that charges the card hears that it did (C20).
+// All of them at once, before the one that charges the card hears that it did (C20).
 func flooded(ctx context.Context, w *world) {
-	const clients = 50
+	const clients = 100
 	others := make(chan struct{})
 	w.whenCharged(func() { <-others })
 	answers := make(chan answer, clients)
 	for range clients {
-		go func() { answers <- w.pay(ctx, "payment") }()
+		go func() { answers <- w.pay(ctx, "k1", order) }()
 	}
 	var first answer
 	got := map[string]int{}
 	for n := range clients {
 		a := <-answers
-		got[a.String()]++
-		if a.err == nil {
+		switch a.String() {
+		case receipt("ch_1", 1):
 			first = a
+			got["201"]++
+		case inProgress:
+			got["409 with Retry-After"]++
+		default:
+			got[a.String()]++
 		}
 		if n == clients-2 {
 			close(others)
 		}
 	}
-	w.expect(fmt.Sprintf("The same event %d times at once", clients), counts(got),
-		counts(map[string]int{inProgress: clients - 1, receipt("ch_1", 1): 1}), 1, 1)
-	w.expect("  and once more", w.pay(ctx, "payment").after(first), sameAnswer, 1, 1)
+	w.expect(fmt.Sprintf("The same request %d times at once", clients), counts(got), fmt.Sprintf("1 x 201, %d x 409 with Retry-After", clients-1), 1, 1)
+	w.expect("  and once more", w.pay(ctx, "k1", order).after(first), sameAnswer, 1, 1)
 }
 
-// counts reads like "49 x error A, 1 x receipt".
+// counts reads like "1 x this, 49 x that".
 func counts(of map[string]int) string {
 	var parts []string
 	for _, what := range slices.Sorted(maps.Keys(of)) {
@@ -85,103 +97,14 @@ func counts(of map[string]int) string {
 }
 
 func declined(ctx context.Context, w *world) {
-	first := w.pay(ctx, "payment-declined")
-	w.expect("A declined card", first.String(), "error CardDeclined", 1, 0)
-	w.expect("  the same event again", w.pay(ctx, "payment-declined").after(first), sameAnswer, 1, 0)
+	first := w.pay(ctx, "k1", declinedOrder)
+	w.expect("A declined card", first.String(), "402 insufficient_funds", 1, 0)
+	w.expect("  the same request again", w.pay(ctx, "k1", declinedOrder).after(first), sameAnswer, 1, 0)
 }
 
+// Nothing was started, so nothing is recorded: the second answer is as new as the first.
 func invalid(ctx context.Context, w *world) {
-	first := w.pay(ctx, "payment-without-amount")
-	w.expect("A payment without amount", first.String(), "error InvalidPayment", 0, 0)
-	w.expect("  the same event again", w.pay(ctx, "payment-without-amount").after(first), sameAnswer, 0, 0)
-}
-
-// The client hangs up while its card is being charged; the function goes on (C50).
-func clientGone(ctx context.Context, w *world) {
-	listening, hangUp := context.WithCancel(ctx)
-	gone := make(chan struct{})
-	w.whenCharged(func() {
-		hangUp()
-		<-gone // an answer that is on its way already would be another situation
-	})
-	got := "an answer"
-	if w.pay(listening, "payment").lost != nil {
-		got = "nothing"
+	for _, what := range []string{"A payment without amount", "  the same request again"} {
+		w.expect(what, w.pay(ctx, "k1", withoutAmount).String(), "400 invalid_payment", 0, 0)
 	}
-	hangUp()
-	close(gone)
-	w.expect("The client hangs up after the charge", got, "nothing", 1, 1)
-	w.expect("  and tries again", w.payUntilDecided(ctx, "payment").String(), receipt("ch_1", 1), 1, 1)
-}
-
-// The key is acquired and the function does not hear of it: the SDK sends the write again, and it meets its own
-// (C01).
-func putReplyLost(ctx context.Context, w *world) {
-	w.replyLost(ctx, "PutItem", "DynamoDB's reply to the acquiring write is lost")
-}
-
-// The outcome is recorded and the function does not hear of it (C02).
-func updateReplyLost(ctx context.Context, w *world) {
-	w.replyLost(ctx, "UpdateItem", "DynamoDB's reply to the recording write is lost")
-}
-
-func (w *world) replyLost(ctx context.Context, operation, what string) {
-	w.db.Inject(localtest.Fault{Operation: operation, Table: w.table, Kind: localtest.ReplyLost})
-	first := w.pay(ctx, "payment")
-	got := first.String()
-	lost := func(c localtest.Call) bool { return c.Table == w.table && c.Err == localtest.ReplyLost.String() }
-	if !slices.ContainsFunc(w.db.Calls(operation), lost) {
-		got = "no reply was lost"
-	}
-	w.expect(what, got, receipt("ch_1", 1), 1, 1)
-	w.expect("  the same event again", w.pay(ctx, "payment").after(first), sameAnswer, 1, 1)
-}
-
-func tableDown(ctx context.Context, w *world) {
-	w.tableRefuses(ctx, localtest.ServerError, "The table is down")
-}
-
-func accessDenied(ctx context.Context, w *world) {
-	w.tableRefuses(ctx, localtest.AccessDenied, "The function has no right to the table")
-}
-
-// While the table cannot be asked nothing is charged (C15).
-func (w *world) tableRefuses(ctx context.Context, everything localtest.FaultKind, what string) {
-	var over atomic.Bool
-	w.db.Inject(localtest.Fault{
-		Table: w.table, Kind: everything, Times: -1,
-		Match: func(localtest.Call) bool { return !over.Load() },
-	})
-	w.expect(what, w.pay(ctx, "payment").String(), unavailable, 0, 0)
-	over.Store(true)
-	w.expect("  when that is over, the same event again", w.pay(ctx, "payment").String(), receipt("ch_1", 1), 1, 1)
-}
-
-// The card is charged, and the function does not live to say so. Nobody can tell from the table alone
-// (C09).
-func killed(ctx context.Context, w *world) {
-	w.killedWhenCharged(ctx, "Killed after the charge, policy refuse")
-	w.expect("  after the lease nothing runs", w.payUntilDecided(ctx, "payment").String(), unknown, 1, 1)
-}
-
-func killedUnderRerun(ctx context.Context, w *world) {
-	w.killedWhenCharged(ctx, "Killed after the charge, policy rerun")
-	again := w.payUntilDecided(ctx, "payment")
-	w.expect("  after the lease it runs again", again.String(), receipt("ch_1", 2), 2, 1)
-	w.expect("  the same event again", w.pay(ctx, "payment").after(again), sameAnswer, 2, 1)
-}
-
-func (w *world) killedWhenCharged(ctx context.Context, what string) {
-	w.whenCharged(w.fn.Kill)
-	w.expect(what, w.pay(ctx, "payment").String(), "error Runtime.ExitError", 1, 1)
-	w.expect("  the same event at once", w.pay(ctx, "payment").String(), inProgress, 1, 1)
-}
-
-// The card is charged, and the processor does not say so before the function's time is over.
-func processorTooLate(ctx context.Context, w *world) {
-	over := make(chan struct{})
-	w.whenCharged(func() { <-over })
-	w.expect("The processor answers too late, policy refuse", w.pay(ctx, "payment").String(), "error ProcessorError", 1, 1)
-	close(over)
-	w.expect("  the same event again", w.pay(ctx, "payment").String(), unknown, 1, 1)
 }

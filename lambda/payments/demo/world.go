@@ -1,50 +1,77 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http/httptest"
 	"sync"
-	"time"
 
 	"github.com/oncekey/oncekey/idempotency"
+	"github.com/oncekey/oncekey/lambda/payments/demo/frontdoor"
 	"github.com/oncekey/oncekey/lambda/payments/internal/cardprocessor"
 	"github.com/oncekey/oncekey/localtest"
 )
 
-// world is what one situation is played in: a function, its table and a card processor.
+// world is what one situation is played in: a function behind a front door, its table and a card processor.
 type world struct {
-	db     *localtest.DB
-	table  string
-	fn     *localtest.Function
-	cards  *cardprocessor.Server
-	events map[string][]byte
-	rows   []row
+	db    *localtest.DB
+	table string
+	fn    *localtest.Function
+	door  frontdoor.Door
+	url   string // of payments; "": there is no door
+	cards *cardprocessor.Server
+	rows  []row
 
 	mu      sync.Mutex
 	charged func()
 }
 
-func newWorld(tb localtest.TB, db *localtest.DB, endpoint string, f function, s situation) *world {
+// started is what all worlds share.
+type started struct {
+	bootstrap string // path of the built function
+	db        *localtest.DB
+	endpoint  string // of db, for the function
+}
+
+// begin takes the seconds that do not count as play.
+func begin(ctx context.Context, tb localtest.TB) started {
 	tb.Helper()
-	w := &world{db: db, events: f.events}
-	w.table = db.CreateTable(tb, idempotency.Table("idempotency", idempotency.Schema{}))
+	bootstrap := build(ctx, tb)
+	db := localtest.Start(tb)
+	return started{bootstrap, db, db.Listen(tb)} //nolint:contextcheck // it serves until the end of tb
+}
+
+func newWorld(tb localtest.TB, shared started, s situation) *world {
+	tb.Helper()
+	w := &world{db: shared.db}
+	w.table = w.db.CreateTable(tb, idempotency.Table("idempotency", idempotency.Schema{}))
 	w.cards = &cardprocessor.Server{Charged: w.onCharged}
 	processor := httptest.NewServer(w.cards)
 	tb.Cleanup(processor.Close)
+	name := cmp.Or(s.door, "http-api")
+	if s.direct {
+		name = ""
+	}
 	w.fn = localtest.StartFunction(tb, localtest.Bootstrap{
-		Path:    f.bootstrap,
+		Path:    shared.bootstrap,
 		Timeout: s.timeout,
 		Env: []string{
 			"IDEMPOTENCY_TABLE=" + w.table,
 			"ON_UNKNOWN=" + s.onUnknown,
-			"FRONT_DOOR=" + s.frontDoor,
+			"FRONT_DOOR=" + name,
 			"CARD_PROCESSOR_URL=" + processor.URL,
-			"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint,
+			"AWS_ENDPOINT_URL_DYNAMODB=" + shared.endpoint,
 		},
 	})
+	if s.direct {
+		return w
+	}
+	var err error
+	if w.door, err = frontdoor.Named(name); err != nil {
+		tb.Fatalf("%v", err)
+	}
+	w.door.IntegrationTimeout = s.gateway
+	w.url = w.fn.Listen(w.door.FrontDoor) + "/payments"
 	return w
 }
 
@@ -62,78 +89,4 @@ func (w *world) onCharged(cardprocessor.Charge) {
 	if charged != nil {
 		charged()
 	}
-}
-
-// pay invokes the function with an event file.
-func (w *world) pay(ctx context.Context, event string) answer {
-	payload, ok := w.events[event]
-	if !ok {
-		return answer{lost: fmt.Errorf("there is no event file %s.json", event)}
-	}
-	r, err := w.fn.Invoke(ctx, localtest.Event{Payload: payload})
-	return answer{payload: r.Payload, err: r.Error, lost: err}
-}
-
-// payUntilDecided is pay for a client that comes back as long as it is told that the payment is in progress.
-func (w *world) payUntilDecided(ctx context.Context, event string) answer {
-	again := time.NewTicker(200 * time.Millisecond)
-	defer again.Stop()
-	for giveUp := time.After(15 * time.Second); ; {
-		a := w.pay(ctx, event)
-		if a.String() != inProgress {
-			return a
-		}
-		select {
-		case <-again.C:
-		case <-giveUp:
-			return a
-		case <-ctx.Done():
-			return a
-		}
-	}
-}
-
-// answer is what the caller of the function got.
-type answer struct {
-	payload []byte
-	err     *localtest.FunctionError
-	lost    error // there was no answer
-}
-
-// What the answers of the protocol look like.
-const (
-	inProgress  = "error IdempotencyInProgress"
-	mismatch    = "error IdempotencyMismatch"
-	unknown     = "error IdempotencyOutcomeUnknown"
-	unavailable = "error IdempotencyUnavailable"
-	sameAnswer  = "the same bytes"
-)
-
-func receipt(charge string, attempt int) string {
-	return fmt.Sprintf("receipt: %s, attempt %d", charge, attempt)
-}
-
-func (a answer) String() string {
-	if a.lost != nil {
-		return "no answer: " + a.lost.Error()
-	}
-	if a.err != nil {
-		return "error " + a.err.Type
-	}
-	var r struct {
-		Charge  string
-		Attempt int
-	}
-	if err := json.Unmarshal(a.payload, &r); err != nil || r.Charge == "" {
-		return "no receipt: " + string(a.payload)
-	}
-	return receipt(r.Charge, r.Attempt)
-}
-
-// after describes an answer that should be the one that came before it.
-func (a answer) after(first answer) string {
-	if a.lost == nil && first.lost == nil && (a.err == nil) == (first.err == nil) && bytes.Equal(a.payload, first.payload) {
-		return sameAnswer
-	}
-	return a.String()
 }

@@ -3,15 +3,20 @@
 package cardprocessor
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // DeclinedCard is the one card that is always declined, with code "insufficient_funds".
 const DeclinedCard = "card_declined"
+
+// SlowCard is the one card whose charge is answered a second late.
+const SlowCard = "card_slow"
 
 // Charge is money that was taken. Its JSON is the answer to a POST.
 type Charge struct {
@@ -69,12 +74,24 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil || want.Amount <= 0 || want.Currency == "":
 		refuse(w, http.StatusBadRequest, "bad_charge")
 	default:
-		s.charge(w, key, want)
+		made, status := s.apply(key, want)
+		if made.Card == SlowCard {
+			wait(r.Context(), time.Second)
+		}
+		s.say(w, made, status)
 	}
 }
 
-func (s *Server) charge(w http.ResponseWriter, key string, want Charge) {
-	made, status := s.apply(key, want)
+func wait(ctx context.Context, d time.Duration) {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-ctx.Done():
+	}
+}
+
+func (s *Server) say(w http.ResponseWriter, made Charge, status int) {
 	switch status {
 	case http.StatusPaymentRequired:
 		refuse(w, status, "insufficient_funds")

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func post(t *testing.T, s *Server, key, body string) (int, string) {
@@ -70,4 +72,15 @@ func TestServer_ConcurrentRequestsOfOneKeyAreOneCharge(t *testing.T) {
 	if s.Charges() != 1 || len(told) != 1 || s.Requests() != cap(told) {
 		t.Errorf("%d charges, told of %d, by %d requests; want 1, 1, %d", s.Charges(), len(told), s.Requests(), cap(told))
 	}
+}
+
+func TestServer_SlowCardTakesASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		status, _ := post(t, &Server{}, "k1", `{"card":"`+SlowCard+`","amount":1,"currency":"EUR"}`)
+		if took := time.Since(began); status != http.StatusCreated || took != time.Second {
+			t.Errorf("%d after %v, want 201 after 1 s", status, took)
+		}
+	})
 }
