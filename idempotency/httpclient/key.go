@@ -38,10 +38,10 @@ func NewKey() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// keyFor is the header's value for the request; keyed is false for one that goes through as it is.
+// keyFor is the header's value for the request, "" if it has its own; keyed is false for one that goes through as it is.
 func (t *Transport) keyFor(req *http.Request) (value string, keyed bool, err error) {
-	if own := req.Header.Values(header); len(own) > 0 {
-		return own[0], true, nil // whatever it is: the server says what is wrong with it
+	if hasKey(req.Header) {
+		return "", true, nil
 	}
 	if !slices.Contains(t.cfg.Methods, req.Method) {
 		return "", false, nil
@@ -60,6 +60,17 @@ func (t *Transport) keyFor(req *http.Request) (value string, keyed bool, err err
 		return key, true, nil
 	}
 	return quoted(key), true, nil
+}
+
+// hasKey says whether anything would be sent by the header's name, in whatever spelling, since on the wire these are
+// one. A name without values sends nothing, so it is no key: without one, the second try would be a second payment.
+func hasKey(h http.Header) bool {
+	for name, values := range h {
+		if strings.EqualFold(name, header) && len(values) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // keyOfRedirect is the key of the request that was answered with this redirect, which is the same logical request.
@@ -86,5 +97,3 @@ func checkKey(key string) error {
 func quoted(key string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
 }
-
-var _ http.RoundTripper = (*Transport)(nil)

@@ -2,126 +2,71 @@ package httpclient
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"time"
 )
 
-// Defaults of [Config].
-const (
-	DefaultWindow = 24 * time.Hour
-	DefaultBudget = time.Minute
-)
+var _ http.RoundTripper = (*Transport)(nil)
 
-const (
-	firstDelay = 100 * time.Millisecond
-	maxDelay   = 10 * time.Second
-)
-
-// Config is what a [Transport] is made with. The zero value is ready to use.
-type Config struct {
-	// Base makes the single tries. Default: http.DefaultTransport, which waits for an answer as long as the context
-	// lets it; set ResponseHeaderTimeout of a transport of your own to try again sooner.
-	Base http.RoundTripper
-
-	// Window is how long the server keeps a key, as its documentation states. Default: 24 hours.
-	Window time.Duration
-
-	// Budget is how long one request is tried, from its first try to the start of its last. It must be shorter than
-	// Window: a try after that would be a new request to the server. Default: 1 minute.
-	Budget time.Duration
-
-	// Methods are those that get a key and are tried again. Default: POST and PATCH. A request of another method passes
-	// through as it is, unless it has a key.
-	Methods []string
-
-	// Unquoted sends a key without the quotation marks that the draft wants, for servers that take these for a part of
-	// the key, such as Stripe's. This module's servers take both forms for the same key.
-	Unquoted bool
-}
-
-// ConfigError says which setting cannot be right.
-type ConfigError struct{ Field, Value, Rule string }
-
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("httpclient: Config.%s is %s: %s", e.Field, e.Value, e.Rule)
-}
-
-// Transport is an [http.RoundTripper] that tries again. It is safe for concurrent use.
-type Transport struct {
-	cfg Config
-}
-
-// New makes a Transport, or returns a [ConfigError].
-func New(cfg Config) (*Transport, error) {
-	if cfg.Base == nil {
-		cfg.Base = http.DefaultTransport
-	}
-	if cfg.Window == 0 {
-		cfg.Window = DefaultWindow
-	}
-	if cfg.Budget == 0 {
-		cfg.Budget = min(DefaultBudget, cfg.Window/2)
-	}
-	if cfg.Methods == nil {
-		cfg.Methods = []string{http.MethodPost, http.MethodPatch}
-	}
-	switch {
-	case cfg.Window < 0:
-		return nil, &ConfigError{"Window", cfg.Window.String(), "must be positive"}
-	case cfg.Budget < 0:
-		return nil, &ConfigError{"Budget", cfg.Budget.String(), "must be positive"}
-	case cfg.Budget >= cfg.Window:
-		return nil, &ConfigError{"Budget", cfg.Budget.String(), fmt.Sprintf("must be shorter than Window, %v: a later try would run a second time", cfg.Window)}
-	}
-	return &Transport{cfg: cfg}, nil
-}
-
-// ErrBody says that a request's body cannot be sent a second time: it has no GetBody. http.NewRequest sets it for a
-// bytes.Buffer, bytes.Reader or strings.Reader. Nothing was sent.
-var ErrBody = errors.New("httpclient: the request's body cannot be sent again: give it as a bytes.Reader, or set GetBody")
-
-// RoundTrip implements [http.RoundTripper]. The response's Request has the key that was sent.
+// RoundTrip implements [http.RoundTripper]. The response's Request has the key that was sent. A request by a scheme of
+// the Base's own, neither http nor https, gets its key and is tried once.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	key, keyed, err := t.keyFor(req)
+	if err == nil && keyed {
+		err = check(req)
+	}
 	if err != nil {
 		closeBody(req)
 		return nil, err
 	}
-	if !keyed || req.URL.Host == "" || req.URL.Scheme != "http" && req.URL.Scheme != "https" { // no try will help that
-		return t.cfg.Base.RoundTrip(req)
+	if !keyed {
+		return send(t.cfg.Base, req)
 	}
-	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
-		closeBody(req)
-		return nil, ErrBody
-	}
-	began := startOf(req)
+	ctx, began := req.Context(), startOf(req)
 	last := began.Add(t.cfg.Budget)
-	if deadline, ok := req.Context().Deadline(); ok && deadline.Before(last) {
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(last) {
 		last = deadline
 	}
+	one := attempt(req, key, began)
 	for try := 0; ; try++ {
-		one, err := attempt(req, key, began, try)
-		if err != nil {
-			return nil, err
-		}
-		resp, err := t.cfg.Base.RoundTrip(one)
-		wait, again := verdict(resp, err)
-		if !again || req.Context().Err() != nil {
+		resp, err := send(t.cfg.Base, one)
+		after, again := verdict(ctx, resp, err, try)
+		// Only of HTTP is it known which errors can pass: another scheme is the Base's own.
+		if !again || ctx.Err() != nil || !overHTTP(req.URL) {
 			return resp, err
 		}
-		wait = max(wait, backoff(try))
+		wait := after + backoff(try)
 		if time.Now().Add(wait).After(last) {
 			return resp, err
 		}
-		drop(resp)
-		if err := pause(req.Context(), wait); err != nil {
-			return nil, err
+		if over := t.pause(ctx, wait, resp); over != nil {
+			return nil, fmt.Errorf("httpclient: %w, in the pause after try %d: %w", over, try+1, outcome(resp, err))
+		}
+		// By the calendar, as the server counts: the process may have been frozen, or its machine, and the monotonic
+		// clock with it.
+		if took := time.Now().Round(0).Sub(began); took >= t.cfg.Window {
+			return nil, fmt.Errorf("httpclient: %v since the first try, must be less than Config.Window, %v, to try again after try %d: %w",
+				took, t.cfg.Window, try+1, outcome(resp, err))
+		}
+		one = attempt(req, key, began)
+		if hasBody(req) { // Base closes the first one
+			body, failed := req.GetBody()
+			if failed != nil {
+				return nil, fmt.Errorf("httpclient: GetBody of the request: %w, after try %d: %w", failed, try+1, outcome(resp, err))
+			}
+			one.Body = body
 		}
 	}
+}
+
+// outcome is what came of a try, for an error's text.
+func outcome(resp *http.Response, err error) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 }
 
 type startKey struct{}
@@ -136,60 +81,38 @@ func startOf(req *http.Request) time.Time {
 	return time.Now()
 }
 
-// attempt is one try: a copy with the key and a body of its own, since a RoundTripper must not change its request.
-func attempt(req *http.Request, key string, began time.Time, try int) (*http.Request, error) {
+// attempt is one try: a copy with the key, since a RoundTripper must not change its request.
+func attempt(req *http.Request, key string, began time.Time) *http.Request {
 	one := req.Clone(context.WithValue(req.Context(), startKey{}, began))
 	if one.Header == nil {
 		one.Header = http.Header{}
 	}
-	if len(one.Header.Values(header)) == 0 {
+	if key != "" {
 		one.Header.Set(header, key)
 	}
-	if try == 0 || req.GetBody == nil {
-		return one, nil // Base closes the first body
-	}
-	body, err := req.GetBody()
-	if err != nil {
-		return nil, fmt.Errorf("httpclient: the request's body for another try: %w", err)
-	}
-	one.Body = body
-	return one, nil
+	return one
 }
 
-// backoff grows from try to try; the whole of it is jitter, so that clients that failed together do not come back
-// together.
-func backoff(try int) time.Duration {
-	return rand.N(min(maxDelay, firstDelay<<min(try, 10)))
-}
+var errNeither = errors.New("httpclient: Config.Base returned neither a response nor an error")
 
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// send is a try of the Base, held to what http.RoundTripper promises: a response or an error, never both. It knows the
+// request that it answers, by which a redirect finds its key, and has a body.
+func send(base http.RoundTripper, one *http.Request) (*http.Response, error) {
+	resp, err := base.RoundTrip(one)
+	switch {
+	case err != nil:
+		if resp != nil && resp.Body != nil {
+			_ = resp.Body.Close() // nobody else will
+		}
+		return nil, err
+	case resp == nil:
+		return nil, errNeither
 	}
-}
-
-// permanent says that no try can end otherwise.
-func permanent(err error) bool {
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	return untrusted
-}
-
-// drop is for an answer that is not the last.
-func drop(resp *http.Response) {
-	if resp == nil {
-		return
+	if resp.Request == nil {
+		resp.Request = one
 	}
-	// Not read to its end, which may not come: the next try can have a connection of its own.
-	_ = resp.Body.Close()
-}
-
-func closeBody(req *http.Request) {
-	if req.Body != nil {
-		_ = req.Body.Close() // a RoundTripper has to, also on errors
+	if resp.Body == nil {
+		resp.Body = http.NoBody
 	}
+	return resp, nil
 }
