@@ -3,7 +3,6 @@ package lambda
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -22,14 +21,18 @@ func ALB(r *idempotency.Runner, c HTTPConfig, h Handler[events.ALBTargetGroupReq
 				Method: e.HTTPMethod,
 				Route:  "$default",
 				Path:   e.Path,
-				Query:  url.Values(headersOrQuery(e.QueryStringParameters, e.MultiValueQueryStringParameters)),
+				Query:  allValues(e.QueryStringParameters, e.MultiValueQueryStringParameters),
 				Header: headersOf(e.Headers, e.MultiValueHeaders),
 				Body:   b,
 				Event:  e,
 			}, err
 		},
-		parse: func(r events.ALBTargetGroupResponse) response {
-			return response{Status: r.StatusCode, Headers: responseHeaders(r.Headers, r.MultiValueHeaders), Body: r.Body, Base64: r.IsBase64Encoded}
+		parse: func(e events.ALBTargetGroupRequest, r events.ALBTargetGroupResponse) response {
+			headers := http.Header(r.MultiValueHeaders) // the other form reaches no client
+			if e.MultiValueHeaders == nil {
+				headers = listed(r.Headers)
+			}
+			return response{Status: r.StatusCode, Headers: headers, Body: r.Body, Base64: r.IsBase64Encoded}
 		},
 		answer: func(e events.ALBTargetGroupRequest, r response) events.ALBTargetGroupResponse {
 			out := events.ALBTargetGroupResponse{

@@ -29,8 +29,9 @@ func HTTPAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayV2H
 			q.query(e.RawQueryString)
 			return q, err
 		},
-		parse: func(r events.APIGatewayV2HTTPResponse) response {
-			return response{Status: r.StatusCode, Headers: responseHeaders(r.Headers, r.MultiValueHeaders), Body: r.Body, Base64: r.IsBase64Encoded}
+		parse: func(_ events.APIGatewayV2HTTPRequest, r events.APIGatewayV2HTTPResponse) response {
+			// Format 2.0 has no other headers: what is in MultiValueHeaders reaches no client.
+			return response{Status: r.StatusCode, Headers: listed(r.Headers), Body: r.Body, Base64: r.IsBase64Encoded}
 		},
 		answer: func(_ events.APIGatewayV2HTTPRequest, r response) events.APIGatewayV2HTTPResponse {
 			return events.APIGatewayV2HTTPResponse{StatusCode: r.Status, Headers: joined(r.Headers), Body: r.Body, IsBase64Encoded: r.Base64}

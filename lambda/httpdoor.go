@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/oncekey/oncekey/idempotency"
@@ -15,7 +15,7 @@ import (
 // door is what sets a front door apart.
 type door[In, Out any] struct {
 	read   func(In) (*HTTPRequest, error) // the error says that the request cannot be read
-	parse  func(Out) response
+	parse  func(In, Out) response
 	answer func(In, response) Out
 }
 
@@ -42,7 +42,7 @@ func through[In, Out any](r *idempotency.Runner, c HTTPConfig, d door[In, Out], 
 			if first, err = h(ctx, in); err != nil {
 				return response{}, err
 			}
-			return d.parse(first), nil
+			return d.parse(in, first), nil
 		})
 		switch {
 		case err != nil:
@@ -96,15 +96,24 @@ func headersOf(single map[string]string, multi map[string][]string) http.Header 
 	return h
 }
 
-// responseHeaders are those of a handler's answer, under the handler's own names. A name in both forms counts once, as
-// at the front doors.
-func responseHeaders(single map[string]string, multi map[string][]string) http.Header {
-	h := http.Header{}
-	maps.Copy(h, multi)
-	for name, v := range single {
-		if _, ok := h[name]; !ok {
-			h[name] = []string{v}
+// merged are an answer's headers in two forms, under the handler's own names, as a REST API sends them: the values of both, a
+// value that is in both once.
+func merged(single map[string]string, multi map[string][]string) http.Header {
+	h := listed(single)
+	for name, values := range multi {
+		if v, both := single[name]; both && !slices.Contains(values, v) {
+			values = append(slices.Clone(values), v)
 		}
+		h[name] = values
+	}
+	return h
+}
+
+// listed are headers of one value a name.
+func listed(single map[string]string) http.Header {
+	h := make(http.Header, len(single))
+	for name, v := range single {
+		h[name] = []string{v}
 	}
 	return h
 }

@@ -3,11 +3,13 @@ package lambda_test
 import (
 	"context"
 	"encoding/base64"
+	"io"
 	"maps"
 	"net/http"
-	"net/url"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -15,145 +17,107 @@ import (
 	"github.com/oncekey/oncekey/lambda"
 )
 
-// call is a request to the tests' function, whatever door it comes through.
-type call struct {
-	method, path, query, body string
-	header                    http.Header
-	caller                    string
-	base64                    bool
-}
-
-// pay is a payment with a key.
-func pay(key string) call {
-	return call{
-		method: "POST", path: "/payments", body: `{"amount":5}`, caller: "alice",
-		header: http.Header{"Idempotency-Key": {key}, "Content-Type": {"application/json"}},
-	}
-}
-
-func (c call) with(change func(*call)) call {
-	c.header = maps.Clone(c.header)
-	change(&c)
-	return c
-}
-
-// reaction is what the client gets.
-type reaction struct {
-	status int
-	header http.Header // canonical names
-	body   string
-	base64 bool
-}
-
 // gate is a front door with a wrapped handler behind it.
 type gate func(context.Context, call) (reaction, error)
 
-// handling is the handler behind all doors.
-type handling func(context.Context, *lambda.HTTPRequest) (reaction, error)
+// middleware is the one door without an event: its handlers return no errors, and no body is in base64.
+const middleware = "Middleware"
 
-// doors make a gate of each kind. The config gets what a door cannot know by itself.
+// doors make a gate of each kind. The config gets what a door cannot know by itself. Behind a gate the request is one of
+// aws-lambda-go's event files, with what the call says put over it.
 var doors = map[string]func(testing.TB, *idempotency.Runner, lambda.HTTPConfig, handling) gate{
-	"HTTPAPI": func(_ testing.TB, r *idempotency.Runner, c lambda.HTTPConfig, h handling) gate {
-		wrapped := lambda.HTTPAPI(r, c, func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-			res, err := h(ctx, &lambda.HTTPRequest{Method: e.RequestContext.HTTP.Method, Path: e.RawPath, Body: []byte(e.Body)})
-			return events.APIGatewayV2HTTPResponse{StatusCode: res.status, Headers: single(res.header), Cookies: res.header["Set-Cookie"], Body: res.body, IsBase64Encoded: res.base64}, err
-		})
-		return func(ctx context.Context, c call) (reaction, error) {
-			e := events.APIGatewayV2HTTPRequest{RouteKey: c.method + " /payments", RawPath: c.path, RawQueryString: c.query, Headers: lower(c.header), Body: c.text(), IsBase64Encoded: c.base64}
-			e.RequestContext.HTTP.Method = c.method
-			if c.caller != "" {
-				e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
-					JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"iss": "https://issuer.example", "sub": c.caller}},
-				}
-			}
-			out, err := wrapped(ctx, e)
-			h := canonical(out.Headers, out.MultiValueHeaders)
-			for _, cookie := range out.Cookies {
-				h.Add("Set-Cookie", cookie)
-			}
-			return reaction{out.StatusCode, h, out.Body, out.IsBase64Encoded}, err
-		}
-	},
-	"RESTAPI": func(_ testing.TB, r *idempotency.Runner, c lambda.HTTPConfig, h handling) gate {
-		wrapped := lambda.RESTAPI(r, c, func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-			res, err := h(ctx, &lambda.HTTPRequest{Method: e.HTTPMethod, Path: e.Path, Body: []byte(e.Body)})
-			return events.APIGatewayProxyResponse{StatusCode: res.status, MultiValueHeaders: res.header, Body: res.body, IsBase64Encoded: res.base64}, err
-		})
-		return func(ctx context.Context, c call) (reaction, error) {
-			query, _ := url.ParseQuery(c.query)
-			e := events.APIGatewayProxyRequest{Resource: "/payments", Path: c.path, HTTPMethod: c.method, MultiValueQueryStringParameters: query, Headers: single(c.header), MultiValueHeaders: c.header, Body: c.text(), IsBase64Encoded: c.base64}
-			if c.caller != "" {
-				e.RequestContext.Authorizer = map[string]any{"principalId": c.caller}
-			}
-			out, err := wrapped(ctx, e)
-			return reaction{out.StatusCode, canonical(out.Headers, out.MultiValueHeaders), out.Body, out.IsBase64Encoded}, err
-		}
-	},
-	"FunctionURL": func(_ testing.TB, r *idempotency.Runner, c lambda.HTTPConfig, h handling) gate {
-		if c.Operation == "" {
-			c.Operation = "pay"
-		}
-		wrapped := lambda.FunctionURL(r, c, func(ctx context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
-			res, err := h(ctx, &lambda.HTTPRequest{Method: e.RequestContext.HTTP.Method, Path: e.RawPath, Body: []byte(e.Body)})
-			return events.LambdaFunctionURLResponse{StatusCode: res.status, Headers: single(res.header), Cookies: res.header["Set-Cookie"], Body: res.body, IsBase64Encoded: res.base64}, err
-		})
-		return func(ctx context.Context, c call) (reaction, error) {
-			e := events.LambdaFunctionURLRequest{RawPath: c.path, RawQueryString: c.query, Headers: lower(c.header), Body: c.text(), IsBase64Encoded: c.base64}
-			e.RequestContext.HTTP.Method = c.method
-			if c.caller != "" {
-				e.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{UserARN: "arn:aws:iam::1:user/" + c.caller}}
-			}
-			out, err := wrapped(ctx, e)
-			h := canonical(out.Headers, nil)
-			for _, cookie := range out.Cookies {
-				h.Add("Set-Cookie", cookie)
-			}
-			return reaction{out.StatusCode, h, out.Body, out.IsBase64Encoded}, err
-		}
-	},
-	"ALB":        albDoor(false),
-	"ALB, multi": albDoor(true),
+	"HTTPAPI":     httpAPIDoor,
+	"RESTAPI":     restAPIDoor,
+	"FunctionURL": functionURLDoor,
+	"ALB":         albDoor("alb-lambda-target-request-headers-only.json"),
+	"ALB, multi":  albDoor("alb-lambda-target-request-multivalue-headers.json"),
+	middleware:    middlewareDoor,
 }
 
-func albDoor(multi bool) func(testing.TB, *idempotency.Runner, lambda.HTTPConfig, handling) gate {
+func httpAPIDoor(_ testing.TB, r *idempotency.Runner, c lambda.HTTPConfig, h handling) gate {
+	wrapped := lambda.HTTPAPI(r, c, h.httpAPI)
+	return func(ctx context.Context, c call) (reaction, error) {
+		e := eventFile[events.APIGatewayV2HTTPRequest]("apigw-v2-request-jwt-authorizer.json")
+		e.RouteKey, e.RequestContext.RouteKey, e.PathParameters = c.route(), c.route(), nil
+		e.RawPath, e.RequestContext.HTTP.Path = c.path, c.path
+		e.RequestContext.HTTP.Method = c.method
+		e.RawQueryString, e.QueryStringParameters = c.query, joinedValues(c.values())
+		e.Headers = over(e.Headers, lower(c.header))
+		e.Body, e.IsBase64Encoded = c.text(), c.base64
+		if c.caller != "" { // the file's token has no subject
+			e.RequestContext.Authorizer.JWT.Claims["iss"] = "https://issuer.example"
+			e.RequestContext.Authorizer.JWT.Claims["sub"] = c.caller
+		}
+		out, err := wrapped(ctx, e)
+		header := canonical(out.Headers, out.MultiValueHeaders)
+		for _, cookie := range out.Cookies {
+			header.Add("Set-Cookie", cookie)
+		}
+		return reaction{out.StatusCode, header, out.Body, out.IsBase64Encoded}, err
+	}
+}
+
+func restAPIDoor(_ testing.TB, r *idempotency.Runner, c lambda.HTTPConfig, h handling) gate {
+	wrapped := lambda.RESTAPI(r, c, h.restAPI)
+	return func(ctx context.Context, c call) (reaction, error) {
+		e := eventFile[events.APIGatewayProxyRequest]("apigw-request.json")
+		e.Resource, e.RequestContext.ResourcePath, e.PathParameters = "/payments", "/payments", nil
+		e.Path, e.HTTPMethod, e.RequestContext.HTTPMethod = c.path, c.method, c.method
+		e.QueryStringParameters, e.MultiValueQueryStringParameters = single(http.Header(c.values())), c.values()
+		e.Headers, e.MultiValueHeaders = over(e.Headers, single(c.header)), over(e.MultiValueHeaders, c.header)
+		e.Body, e.IsBase64Encoded = c.text(), c.base64
+		e.RequestContext.Authorizer["principalId"] = c.caller
+		if c.caller == "" {
+			e.RequestContext.Identity = events.APIGatewayRequestIdentity{SourceIP: e.RequestContext.Identity.SourceIP}
+		}
+		out, err := wrapped(ctx, e)
+		return reaction{out.StatusCode, canonical(out.Headers, out.MultiValueHeaders), out.Body, out.IsBase64Encoded}, err
+	}
+}
+
+func functionURLDoor(_ testing.TB, r *idempotency.Runner, c lambda.HTTPConfig, h handling) gate {
+	if c.Operation == "" {
+		c.Operation = "pay"
+	}
+	wrapped := lambda.FunctionURL(r, c, h.functionURL)
+	return func(ctx context.Context, c call) (reaction, error) {
+		e := eventFile[events.LambdaFunctionURLRequest]("lambda-urls-request.json")
+		e.RawPath, e.RequestContext.HTTP.Path = c.path, c.path
+		e.RequestContext.HTTP.Method = c.method
+		e.RawQueryString, e.QueryStringParameters = c.query, joinedValues(c.values())
+		e.Headers = over(e.Headers, lower(c.header))
+		e.Body, e.IsBase64Encoded = c.text(), c.base64
+		e.RequestContext.Authorizer.IAM.UserARN = "arn:aws:iam::111122223333:user/" + c.caller
+		if c.caller == "" {
+			e.RequestContext.Authorizer = nil // as with the auth type NONE
+		}
+		out, err := wrapped(ctx, e)
+		header := canonical(out.Headers, nil)
+		for _, cookie := range out.Cookies {
+			header.Add("Set-Cookie", cookie)
+		}
+		return reaction{out.StatusCode, header, out.Body, out.IsBase64Encoded}, err
+	}
+}
+
+// albDoor takes events in the form that the file has: with one value of a header or all.
+func albDoor(file string) func(testing.TB, *idempotency.Runner, lambda.HTTPConfig, handling) gate {
 	return func(_ testing.TB, r *idempotency.Runner, c lambda.HTTPConfig, h handling) gate {
+		multi := eventFile[events.ALBTargetGroupRequest](file).MultiValueHeaders != nil
+		c = bySession(c)
 		if c.Operation == "" {
 			c.Operation = "pay"
 		}
-		if c.Request == nil { // there is no authoriser: the tests' header stands for a session that was checked
-			c.Request = func(_ context.Context, q *lambda.HTTPRequest, req *idempotency.Request) error {
-				req.Scope = q.Header.Get("X-Session")
-				return nil
-			}
-		}
-		wrapped := lambda.ALB(r, c, func(ctx context.Context, e events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
-			res, err := h(ctx, &lambda.HTTPRequest{Method: e.HTTPMethod, Path: e.Path, Body: []byte(e.Body)})
-			out := events.ALBTargetGroupResponse{StatusCode: res.status, Body: res.body, IsBase64Encoded: res.base64}
-			if multi {
-				out.MultiValueHeaders = res.header
-			} else {
-				out.Headers = single(res.header)
-			}
-			return out, err
-		})
+		wrapped := lambda.ALB(r, c, h.alb)
 		return func(ctx context.Context, c call) (reaction, error) {
-			c = c.with(func(c *call) {
-				if c.caller != "" {
-					c.header.Set("X-Session", c.caller)
-				}
-			})
-			e := events.ALBTargetGroupRequest{HTTPMethod: c.method, Path: c.path, Body: c.text(), IsBase64Encoded: c.base64}
-			query, _ := url.ParseQuery(c.query)
+			e := eventFile[events.ALBTargetGroupRequest](file)
+			e.HTTPMethod, e.Path = c.method, c.path
+			e.Body, e.IsBase64Encoded = c.text(), c.base64
+			header := c.inSession().header
 			if multi {
-				e.MultiValueHeaders, e.MultiValueQueryStringParameters = map[string][]string{}, query
-				for name, values := range c.header {
-					e.MultiValueHeaders[strings.ToLower(name)] = values
-				}
+				e.MultiValueHeaders, e.MultiValueQueryStringParameters = over(e.MultiValueHeaders, lowerNames(header)), c.values()
 			} else {
-				e.Headers, e.QueryStringParameters = map[string]string{}, single(http.Header(query))
-				for name, v := range single(c.header) { // the last one of several
-					e.Headers[strings.ToLower(name)] = v
-				}
+				e.Headers, e.QueryStringParameters = over(e.Headers, lowerNames(single(header))), single(http.Header(c.values()))
 			}
 			out, err := wrapped(ctx, e)
 			if (out.Headers != nil && out.MultiValueHeaders != nil) || (multi && len(out.Headers) > 0) {
@@ -164,45 +128,48 @@ func albDoor(multi bool) func(testing.TB, *idempotency.Runner, lambda.HTTPConfig
 	}
 }
 
-func (c call) text() string {
-	if c.base64 && !strings.HasPrefix(c.body, "!") {
-		return base64.StdEncoding.EncodeToString([]byte(c.body))
+// middlewareDoor is net/http's: a request instead of an event, within this process.
+func middlewareDoor(tb testing.TB, r *idempotency.Runner, c lambda.HTTPConfig, h handling) gate {
+	tb.Helper()
+	wrapped := lambda.Middleware(r, bySession(c))(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		b, err := io.ReadAll(req.Body)
+		if err != nil {
+			tb.Error(err)
+		}
+		res, err := h(req.Context(), &lambda.HTTPRequest{Method: req.Method, Path: req.URL.Path, Body: b})
+		if err != nil || res.status == 0 {
+			tb.Errorf("the handler's answer %+v, %v: there is no such answer of a net/http handler", res, err)
+		}
+		maps.Copy(w.Header(), res.header)
+		w.WriteHeader(res.status)
+		if _, err := w.Write(res.bytes()); err != nil {
+			tb.Error(err)
+		}
+	}))
+	return func(ctx context.Context, c call) (reaction, error) {
+		if c.base64 {
+			tb.Error("a body in base64: net/http knows bytes only")
+		}
+		req := httptest.NewRequestWithContext(ctx, c.method, "http://api.example"+c.path+"?"+c.query, strings.NewReader(c.body))
+		req.Header = c.inSession().header
+		req.Pattern = c.route() // as a ServeMux leaves it
+		w := httptest.NewRecorder()
+		wrapped.ServeHTTP(w, req)
+		res := reaction{status: w.Code, header: w.Header(), body: w.Body.String()}
+		if !utf8.ValidString(res.body) { // as an event would have it
+			res.body, res.base64 = base64.StdEncoding.EncodeToString(w.Body.Bytes()), true
+		}
+		return res, nil
 	}
-	return c.body
 }
 
-// single is the last value of each, as API Gateway has it.
-func single(h http.Header) map[string]string {
-	if h == nil {
-		return nil
-	}
-	out := map[string]string{}
-	for name, values := range h {
-		if len(values) > 0 && name != "Set-Cookie" {
-			out[name] = values[len(values)-1]
+// bySession is for doors without an authoriser: the tests' header stands for a session that was checked.
+func bySession(c lambda.HTTPConfig) lambda.HTTPConfig {
+	if c.Request == nil {
+		c.Request = func(_ context.Context, q *lambda.HTTPRequest, req *idempotency.Request) error {
+			req.Scope = q.Header.Get("X-Session")
+			return nil
 		}
 	}
-	return out
-}
-
-// lower are headers as an HTTP API has them.
-func lower(h http.Header) map[string]string {
-	out := map[string]string{}
-	for name, values := range h {
-		out[strings.ToLower(name)] = strings.Join(values, ",")
-	}
-	return out
-}
-
-func canonical(one map[string]string, all map[string][]string) http.Header {
-	h := http.Header{}
-	for name, v := range one {
-		h.Add(name, v)
-	}
-	for name, values := range all {
-		for _, v := range values {
-			h.Add(name, v)
-		}
-	}
-	return h
+	return c
 }

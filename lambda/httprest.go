@@ -20,7 +20,7 @@ func RESTAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayPro
 				Method: e.HTTPMethod,
 				Route:  e.HTTPMethod + " " + e.Resource,
 				Path:   e.Path,
-				Query:  url.Values(headersOrQuery(e.QueryStringParameters, e.MultiValueQueryStringParameters)),
+				Query:  allValues(e.QueryStringParameters, e.MultiValueQueryStringParameters),
 				Header: headersOf(e.Headers, e.MultiValueHeaders),
 				Body:   b,
 				Caller: callerOf1(e.RequestContext),
@@ -29,8 +29,8 @@ func RESTAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayPro
 				PathParameters: e.PathParameters,
 			}, err
 		},
-		parse: func(r events.APIGatewayProxyResponse) response {
-			return response{Status: r.StatusCode, Headers: responseHeaders(r.Headers, r.MultiValueHeaders), Body: r.Body, Base64: r.IsBase64Encoded}
+		parse: func(_ events.APIGatewayProxyRequest, r events.APIGatewayProxyResponse) response {
+			return response{Status: r.StatusCode, Headers: merged(r.Headers, r.MultiValueHeaders), Body: r.Body, Base64: r.IsBase64Encoded}
 		},
 		answer: func(_ events.APIGatewayProxyRequest, r response) events.APIGatewayProxyResponse {
 			return events.APIGatewayProxyResponse{StatusCode: r.Status, MultiValueHeaders: r.Headers, Body: r.Body, IsBase64Encoded: r.Base64}
@@ -38,16 +38,12 @@ func RESTAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayPro
 	}, h)
 }
 
-// headersOrQuery is the form with all values, of whichever there is.
-func headersOrQuery(single map[string]string, multi map[string][]string) map[string][]string {
+// allValues is the form with all values, of whichever there is.
+func allValues(single map[string]string, multi map[string][]string) url.Values {
 	if len(multi) > 0 || len(single) == 0 {
 		return multi
 	}
-	all := make(map[string][]string, len(single))
-	for name, v := range single {
-		all[name] = []string{v}
-	}
-	return all
+	return url.Values(listed(single))
 }
 
 func callerOf1(c events.APIGatewayProxyRequestContext) Caller {

@@ -26,8 +26,8 @@ func FunctionURL(r *idempotency.Runner, c HTTPConfig, h Handler[events.LambdaFun
 			}
 			return q, err
 		},
-		parse: func(r events.LambdaFunctionURLResponse) response {
-			return response{Status: r.StatusCode, Headers: responseHeaders(r.Headers, nil), Body: r.Body, Base64: r.IsBase64Encoded}
+		parse: func(_ events.LambdaFunctionURLRequest, r events.LambdaFunctionURLResponse) response {
+			return response{Status: r.StatusCode, Headers: listed(r.Headers), Body: r.Body, Base64: r.IsBase64Encoded}
 		},
 		answer: func(_ events.LambdaFunctionURLRequest, r response) events.LambdaFunctionURLResponse {
 			return events.LambdaFunctionURLResponse{StatusCode: r.Status, Headers: joined(r.Headers), Body: r.Body, IsBase64Encoded: r.Base64}

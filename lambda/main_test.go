@@ -15,9 +15,13 @@ import (
 	"github.com/oncekey/oncekey/localtest"
 )
 
-// The test binary is its own bootstrap: where Lambda's Runtime API is there, it is the function of start_test.go.
+// The test binary is its own bootstrap: where Lambda's Runtime API is there, it is the function of start_test.go, or the
+// one of httpwire_test.go behind a front door.
 func TestMain(m *testing.M) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
+		if door := os.Getenv("FRONT_DOOR"); door != "" {
+			startWire(door)
+		}
 		startFunction()
 	}
 	os.Exit(m.Run())
