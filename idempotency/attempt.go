@@ -60,6 +60,14 @@ func WithAttempt(ctx context.Context, a Attempt) context.Context {
 	return context.WithValue(ctx, attemptKey{}, &a)
 }
 
+// RecordID returns the record's id, for logs: operation, "#", hash; never the raw key. It is "" of a nil Attempt.
+func (a *Attempt) RecordID() string {
+	if a == nil {
+		return ""
+	}
+	return a.id
+}
+
 // DownstreamKey returns the idempotency key for a call that the handler makes to another system, such as a card
 // processor: 32 characters of a–z and 2–7, the same in every attempt of this key. The name tells two calls of
 // one handler apart.

@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"fmt"
+	"math"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +15,9 @@ const GlobalScope = "*"
 const AnyInput = anyInput(0)
 
 type anyInput int
+
+// NoWait as a [Request.Wait] says that this request does not wait, whatever Config.Wait says.
+const NoWait time.Duration = math.MinInt64
 
 // Request says which logical request this is. Operation, Scope, Key and Input are required by [Do]; package
 // lambda's wrappers fill in what they know.
@@ -40,7 +44,7 @@ type Request struct {
 	// shown in clear, so it must not be a secret. Optional; at most 255 bytes of printable text.
 	Ref string
 
-	// Retention, Wait and OnUnknown override the Runner's Config where they are not zero.
+	// Retention, Wait and OnUnknown override the Runner's Config where they are not zero. [NoWait] is no wait at all.
 	Retention time.Duration
 	Wait      time.Duration
 	OnUnknown OnUnknown
@@ -74,8 +78,10 @@ func (r *Runner) fill(req Request) (Request, error) {
 	if err := validRetention("Request.Retention", req.Retention); err != nil {
 		return req, err
 	}
-	if err := validDuration("Request.Wait", req.Wait); err != nil {
-		return req, err
+	if req.Wait != NoWait {
+		if err := validDuration("Request.Wait", req.Wait); err != nil {
+			return req, err
+		}
 	}
 	if req.Retention == 0 {
 		req.Retention = r.cfg.Retention
@@ -83,6 +89,7 @@ func (r *Runner) fill(req Request) (Request, error) {
 	if req.Wait == 0 {
 		req.Wait = r.cfg.Wait
 	}
+	req.Wait = max(req.Wait, 0) // NoWait
 	if req.OnUnknown == 0 {
 		req.OnUnknown = r.cfg.OnUnknown
 	}

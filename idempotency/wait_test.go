@@ -21,6 +21,23 @@ func waitFor(d time.Duration) idempotency.Request {
 	return req
 }
 
+// NoWait is no wait, where the Runner's other requests do.
+func TestWait_NoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		w := f.worker(t, func(s *settings) { s.Wait = time.Minute })
+		end := w.hold(localtest.Invocation(t, time.Hour), t, request("k"))
+		began := time.Now()
+		_, err := w.do(localtest.Invocation(t, time.Hour), waitFor(idempotency.NoWait), returns("second"))
+		wantErr(t, err, idempotency.ErrInProgress)
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("waited for %v", waited)
+		}
+		_, _ = end(returns("first"))
+	})
+}
+
 // C14, C24, rule 26: what a waiter gets of how the first attempt ends.
 func TestWait_FirstEnds(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@
 // that one's answers. [idempotency.GlobalScope] is right where only one party can invoke the function.
 //
 // Under Lambda's tenant isolation, where the invocation has a tenant id, the tenant is part of the scope by
-// itself, under GlobalScope too, and the request's own scope may be left empty. Tenant and scope then share the
-// limit of 1024 bytes.
+// itself, under GlobalScope too. Of Wrap and Event the request's own scope may then be left empty; behind HTTP it may not,
+// since a tenant's users are not one caller. Tenant and scope share the limit of 1024 bytes.
 //
 // # Errors
 //
@@ -53,8 +53,8 @@
 // # HTTP
 //
 // [HTTPAPI], [RESTAPI], [FunctionURL], [ALB] and [Middleware] put the Idempotency-Key contract before a handler of HTTP
-// events (draft-ietf-httpapi-idempotency-key-header-07 of October 2025, the newest seen): the key comes by the header, the scope from the front door's
-// authoriser, and the fingerprint from method, route, path, query and body. [HTTPConfig] has what can be set, and the
+// events (draft-ietf-httpapi-idempotency-key-header, read as of -06; -07 of October 2025 is the newest seen): the key comes by the
+// header, the scope from the front door's authoriser, and the fingerprint from method, path, query and body. [HTTPConfig] has what can be set, and the
 // file CLIENTS.md what an API's clients have to know: the header's form, each problem's code, and what to retry.
 //
 // A replay has the first answer's status, body and the headers that are recorded, and Idempotent-Replayed: true. An answer
@@ -66,7 +66,8 @@
 // # Order of wrappers
 //
 // Tracing, metrics and whatever recovers panics go outside of Wrap: replays are then seen too. A wrapper inside
-// that turns a panic into an error would release the key of a run that may have had its effect. What changes a
+// that turns a panic into an error would release the key of a run that may have had its effect; so would one that answers
+// for a handler which goes on, as http.TimeoutHandler does. What changes a
 // result inside is recorded with it; what changes it outside happens to replays as well. An outer wrapper that
 // wraps errors changes their errorType.
 package lambda

@@ -8,6 +8,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oncekey/oncekey/idempotency"
@@ -42,7 +43,8 @@ type Caller struct {
 type HTTPConfig struct {
 	// Operation names what the route does. Default: method and route, as "POST /payments"; required where the route is
 	// a catch-all ("$default", "{proxy+}", net/http's "/" and "{rest...}"), and behind a function URL or an ALB. Two APIs,
-	// or two stages of one, with the same route and callers need names of their own, or tables of their own.
+	// two stages of one, or two hosts, with the same route and callers need names of their own, or tables of their own; and
+	// so does a handler of another kind, such as one of Wrap.
 	Operation string
 
 	// Optional lets a request without a key pass to the handler unprotected. Default: it is refused.
@@ -61,7 +63,7 @@ type HTTPConfig struct {
 	// OldestKey refuses, with 412, keys that are older. Set it to the retention, so that a request that arrives after its
 	// window is not run again. Keys that are UUIDs of version 7 or ULIDs say themselves when they were made; of others
 	// MadeAt may know. One that says nothing passes, unless CheckKey refuses it; one from the future, by more than 5
-	// minutes, is not valid. Default 0: no such look.
+	// minutes, is not valid. CheckKey: TimedKey refuses those that say nothing. Default 0: no such look.
 	OldestKey time.Duration
 
 	// MadeAt says when a key was made, as far as the request tells: by a header with the client's time, or the time within
@@ -74,22 +76,24 @@ type HTTPConfig struct {
 	// one's answers. A Wait is bound as the one below. An error goes back as the handler's own would, and nothing is run.
 	Request func(context.Context, *HTTPRequest, *idempotency.Request) error
 
-	// Record says what an answer of this status means. Default: RecordDefault.
+	// Record says what an answer of this status means. Default: RecordDefault, also where it returns no class.
 	Record func(status int) idempotency.Class
 
 	// Headers are the names of the response headers that are recorded and replayed. Default: DefaultHeaders. Those of a
-	// session, an authentication or a connection (Set-Cookie, WWW-Authenticate, Authorization, Connection …) never are.
+	// session, an authentication or a connection (Set-Cookie, WWW-Authenticate, Authorization, Connection …) never are. An
+	// empty list records none.
 	Headers []string
 
 	// Reused is the status for a key that was used for another request: 422, the default, or 409.
 	Reused int
 
 	// Wait is how long a duplicate waits for the first one's answer, at most 20 s: the gateways give up after 29 or 30.
-	// Default 0.
+	// Default 0: not at all, whatever the Runner's Config.Wait says.
 	Wait time.Duration
 
-	// Lookup answers GET and HEAD requests that have a key with the outcome of that key: the recorded answer, 404, or
-	// 409. It needs Operation. Default: they pass to the handler.
+	// Lookup answers GET and HEAD requests with the outcome of their key: the recorded answer, 404 if there is none, 409 if
+	// it is in progress or unknown; without a key, 400. None of them gets to the handler. It needs Operation. Default: they
+	// pass to the handler.
 	Lookup bool
 
 	// Logger is told, at level error, why a request was answered with a problem that is not the client's: a setting that
@@ -120,6 +124,7 @@ func newWeb(r *idempotency.Runner, c HTTPConfig) (*web, error) {
 		return nil, &idempotency.FieldError{Field: "the wrapper's r", Value: "nil", Rule: "make a Runner with idempotency.New"}
 	}
 	w := &web{runner: r, cfg: c, record: map[string]bool{}}
+	w.cfg.Methods = slices.Clone(c.Methods) // the caller may go on using it
 	if c.Methods == nil {
 		w.cfg.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
@@ -134,6 +139,9 @@ func newWeb(r *idempotency.Runner, c HTTPConfig) (*web, error) {
 	}
 	w.cfg.Logger = newLogger(c)
 	for _, name := range w.cfg.Headers {
+		if strings.ContainsFunc(name, notInToken) || name == "" {
+			return nil, &idempotency.FieldError{Field: "HTTPConfig.Headers", Value: fmt.Sprintf("%q", name), Rule: "must be the name of a header"}
+		}
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		if slices.Contains(neverRecorded, canonical) {
 			return nil, &idempotency.FieldError{Field: "HTTPConfig.Headers", Value: name, Rule: "must not be recorded: it belongs to one caller or connection"}
@@ -141,6 +149,11 @@ func newWeb(r *idempotency.Runner, c HTTPConfig) (*web, error) {
 		w.record[canonical] = true
 	}
 	return w, w.check()
+}
+
+// notInToken: no character of a header's name (RFC 9110, section 5.6.2).
+func notInToken(c rune) bool {
+	return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }
 
 func newLogger(c HTTPConfig) *slog.Logger {
@@ -167,6 +180,10 @@ func (w *web) check() error {
 		return wrong("Methods", "an empty list", "must have one method at least, or nothing is protected; leave it nil for POST and PATCH")
 	case c.Lookup && c.Operation == "":
 		return wrong("Lookup", "set", "needs Operation: a GET has another route than the request that it asks for")
+	case c.Lookup && slices.ContainsFunc(c.Methods, func(m string) bool {
+		return strings.EqualFold(m, http.MethodGet) || strings.EqualFold(m, http.MethodHead)
+	}):
+		return wrong("Methods", strings.Join(c.Methods, ", "), "must have neither GET nor HEAD, which Lookup answers")
 	}
 	return nil
 }

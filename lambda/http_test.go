@@ -295,7 +295,7 @@ func TestHTTP_Records(t *testing.T) {
 		byDefault, stripe, success string
 	}{
 		{200, replay, replay, replay},
-		{204, replay, replay, replay},
+		{202, replay, replay, replay},
 		{303, replay, replay, rerun},
 		{400, replay, replay, rerun},
 		{401, rerun, replay, rerun},

@@ -10,24 +10,24 @@ import (
 //
 // The caller is the one of the JWT authorizer (issuer and subject), of IAM (the Cognito identity, else the ARN), or of a
 // Lambda authorizer whose context has a principalId or a sub. Of an assumed role's ARN the session is left out: it
-// changes from process to process, and whoever assumes the role names it.
+// changes from process to process, and whoever assumes the role names it. Where one identity stands for many users, such as
+// a Lambda authorizer's constant principalId or a role that a service assumes for all of them, set the scope by
+// HTTPConfig.Request, or one gets another's answers.
 func HTTPAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]) Handler[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse] {
 	return through(r, c, door[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
-		read: func(e events.APIGatewayV2HTTPRequest) (*HTTPRequest, error) {
-			b, err := body(e.Body, e.IsBase64Encoded)
+		read: func(e events.APIGatewayV2HTTPRequest) (*HTTPRequest, string, bool) {
 			q := &HTTPRequest{
 				Method: e.RequestContext.HTTP.Method,
 				Route:  e.RouteKey,
 				Path:   e.RawPath,
 				Header: headersOf(e.Headers, nil),
-				Body:   b,
 				Caller: callerOf2(e.RequestContext.Authorizer),
 				Event:  e,
 
 				PathParameters: e.PathParameters,
 			}
 			q.query(e.RawQueryString)
-			return q, err
+			return q, e.Body, e.IsBase64Encoded
 		},
 		parse: func(_ events.APIGatewayV2HTTPRequest, r events.APIGatewayV2HTTPResponse) response {
 			// Format 2.0 has no other headers: what is in MultiValueHeaders reaches no client.

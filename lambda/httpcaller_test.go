@@ -61,7 +61,10 @@ func TestCallers(t *testing.T) {
 			c.Identity.UserArn, c.Identity.CognitoIdentityID = pool, "eu-west-1:alice"
 		},
 		"iam:arn:aws:iam::1:user/bob": func(c *events.APIGatewayProxyRequestContext) { c.Identity.UserArn = "arn:aws:iam::1:user/bob" },
-		"key:k1":                      func(c *events.APIGatewayProxyRequestContext) { c.Identity.APIKeyID = "k1" },
+		"key:k2": func(c *events.APIGatewayProxyRequestContext) { // a pool without an id names nobody
+			c.Identity.UserArn, c.Identity.Caller, c.Identity.APIKeyID = pool, "AROAEXAMPLE:CognitoIdentityCredentials", "k2"
+		},
+		"key:k1": func(c *events.APIGatewayProxyRequestContext) { c.Identity.APIKeyID = "k1" },
 	} {
 		if got := rest(change); got != want {
 			t.Errorf("REST API: %q, want %q", got, want)
@@ -118,7 +121,7 @@ func TestInput_PathParameters(t *testing.T) {
 
 func TestProblem_RetryAfterIsBounded(t *testing.T) {
 	t.Parallel()
-	for wait, want := range map[time.Duration]string{0: "1", 1500 * time.Millisecond: "2", time.Hour: "30"} {
+	for wait, want := range map[time.Duration]string{0: "1", 1400 * time.Millisecond: "1", 1600 * time.Millisecond: "2", time.Hour: "30"} {
 		if got := problemInProgress.response("", wait).Headers.Get("Retry-After"); got != want {
 			t.Errorf("%v: Retry-After %s, want %s", wait, got, want)
 		}
@@ -132,8 +135,10 @@ func TestProblem_RetryAfterIsBounded(t *testing.T) {
 func TestHTTP_AnotherDoorsEvent(t *testing.T) {
 	t.Parallel()
 	w := &web{cfg: HTTPConfig{Methods: []string{"POST"}, Optional: true, Lookup: true}}
-	q := &HTTPRequest{Header: http.Header{keyHeader: {"k"}}}
-	if _, err := w.key(q); w.passes(q) || err == nil || !strings.Contains(err.Error(), "the event has no method") {
+	if q := (&HTTPRequest{}); w.passes(q) {
+		t.Error("passes")
+	}
+	if _, err := w.key(&HTTPRequest{Header: http.Header{keyHeader: {"k"}}}); err == nil || !strings.Contains(err.Error(), "the event has no method") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // door is what sets a front door apart.
 type door[In, Out any] struct {
-	read   func(In) (*HTTPRequest, error) // the error says that the request cannot be read
+	read   func(In) (q *HTTPRequest, body string, isBase64 bool) // q without its body
 	parse  func(In, Out) response
 	answer func(In, response) Out
 }
@@ -26,18 +26,19 @@ func through[In, Out any](r *idempotency.Runner, c HTTPConfig, d door[In, Out], 
 		err = missing("h", "a handler is required")
 	}
 	if err != nil {
-		return func(ctx context.Context, in In) (Out, error) {
-			misconfigured(ctx, c, err)
+		misconfigured(c, err) // when the process starts, too
+		return func(_ context.Context, in In) (Out, error) {
+			misconfigured(c, err)
 			return d.answer(in, problemMisconfigured.response("", 0)), nil
 		}
 	}
 	return func(ctx context.Context, in In) (out Out, _ error) {
-		q, err := d.read(in)
-		if err != nil {
-			return d.answer(in, problemUnreadable.response(err.Error(), 0)), nil
+		q, text, isBase64 := d.read(in)
+		if w.passes(q) {
+			return h(ctx, in)
 		}
 		var first Out
-		res, own, err := w.serve(ctx, q, func(ctx context.Context) (response, error) {
+		res, own, err := w.serve(ctx, q, func() ([]byte, error) { return body(text, isBase64) }, func(ctx context.Context) (response, error) {
 			var err error
 			if first, err = h(ctx, in); err != nil {
 				return response{}, err
@@ -55,8 +56,8 @@ func through[In, Out any](r *idempotency.Runner, c HTTPConfig, d door[In, Out], 
 }
 
 // misconfigured tells the log of a setting that cannot be right. The client hears that it is so, at every request.
-func misconfigured(ctx context.Context, c HTTPConfig, err error) {
-	newLogger(c).ErrorContext(ctx, "idempotency: answered with a problem", "code", problemMisconfigured.code, "error", err)
+func misconfigured(c HTTPConfig, err error) {
+	newLogger(c).Error("idempotency: answered with a problem", "code", problemMisconfigured.code, "error", err)
 }
 
 // body is the request's, decoded.
@@ -66,7 +67,7 @@ func body(text string, isBase64 bool) ([]byte, error) {
 	}
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, fmt.Errorf("the body is marked as base64 and is none: %w", err)
+		return nil, refuse(problemUnreadable, "the body is marked as base64 and is none")
 	}
 	return b, nil
 }

@@ -19,8 +19,8 @@ const keyHeader = "Idempotency-Key"
 // errNoKey says that a request has no key at all.
 var errNoKey = errors.New("the header Idempotency-Key is missing")
 
-// parseKey reads the key of a request out of the header's values (draft-ietf-httpapi-idempotency-key-header-07 of October
-// 2025, section 2.1). A string of structured fields (RFC 9651), "abc", and the bare form that clients of many services send, abc, are
+// parseKey reads the key of a request out of the header's values (draft-ietf-httpapi-idempotency-key-header, section 2.1 of
+// -06). A string of structured fields (RFC 9651), "abc", and the bare form that clients of many services send, abc, are
 // the same key; strict takes the former only. Parameters behind the string are ignored. Whatever is there and is no
 // key is an error, never "absent": a client that meant to protect its request must hear of it.
 func parseKey(values []string, strict bool) (string, error) {
@@ -111,6 +111,15 @@ func bareKey(text string) (string, error) {
 		}
 	}
 	return text, nil
+}
+
+// TimedKey is a [HTTPConfig.CheckKey] to go with OldestKey: it refuses keys that do not say when they were made, as UUIDs of
+// version 7 and ULIDs do.
+func TimedKey(key string) error {
+	if _, ok := keyTime(key); !ok {
+		return errors.New("the key must be a UUID of version 7 or a ULID, which say when they were made")
+	}
+	return nil
 }
 
 // keyTime is when a key was made, of keys that begin with the time: UUIDs of version 7 (RFC 9562) and ULIDs.

@@ -32,10 +32,16 @@ var (
 	problemNotFound      = problem{http.StatusNotFound, "idempotency_key_not_found", "There is no outcome for the Idempotency-Key", false}
 )
 
+// as is the problem under another status.
+func (p problem) as(status int) problem {
+	p.status = status
+	return p
+}
+
 // problemTypes is where a client's developer finds each code explained.
 const problemTypes = "https://github.com/oncekey/oncekey/blob/main/lambda/CLIENTS.md#"
 
-// maxRetryAfter bounds what a client is told: a lease may have hours to go, and ends with its attempt.
+// maxRetryAfter bounds what a client is told, whatever the protocol says.
 const maxRetryAfter = 30 * time.Second
 
 // response is the problem as an answer (RFC 9457). detail is for the client's developer and has no key in it.
@@ -52,7 +58,8 @@ func (p problem) response(detail string, retryAfter time.Duration) response {
 	}
 	r := response{Status: p.status, Headers: http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"}}, Body: string(body)}
 	if p.retry {
-		seconds := math.Ceil(min(max(retryAfter, time.Second), maxRetryAfter).Seconds())
+		// To the nearest second: rounded up, the jitter of 1 to 2 s would be lost, and all would come back together.
+		seconds := math.Round(min(max(retryAfter, time.Second), maxRetryAfter).Seconds())
 		r.Headers.Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
 	return r

@@ -11,23 +11,23 @@ import (
 // RESTAPI is for a function behind an API Gateway REST API, with a Lambda proxy integration.
 //
 // The caller is the one of the authorizer (a Cognito pool's issuer and subject, a Lambda authorizer's principalId), of
-// IAM (the Cognito identity, else the ARN; see [HTTPAPI] on sessions), or else the owner of the usage plan's API key.
+// IAM (the Cognito identity, else the ARN; see [HTTPAPI] on sessions), or else the owner of the usage plan's API key. An API
+// key names an application, and a Lambda authorizer whose principalId is a constant names nobody: whose users differ must
+// set the scope by HTTPConfig.Request, or one gets another's answers.
 func RESTAPI(r *idempotency.Runner, c HTTPConfig, h Handler[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]) Handler[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse] {
 	return through(r, c, door[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]{
-		read: func(e events.APIGatewayProxyRequest) (*HTTPRequest, error) {
-			b, err := body(e.Body, e.IsBase64Encoded)
+		read: func(e events.APIGatewayProxyRequest) (*HTTPRequest, string, bool) {
 			return &HTTPRequest{
 				Method: e.HTTPMethod,
 				Route:  e.HTTPMethod + " " + e.Resource,
 				Path:   e.Path,
 				Query:  allValues(e.QueryStringParameters, e.MultiValueQueryStringParameters),
 				Header: headersOf(e.Headers, e.MultiValueHeaders),
-				Body:   b,
 				Caller: callerOf1(e.RequestContext),
 				Event:  e,
 
 				PathParameters: e.PathParameters,
-			}, err
+			}, e.Body, e.IsBase64Encoded
 		},
 		parse: func(_ events.APIGatewayProxyRequest, r events.APIGatewayProxyResponse) response {
 			return response{Status: r.StatusCode, Headers: merged(r.Headers, r.MultiValueHeaders), Body: r.Body, Base64: r.IsBase64Encoded}
@@ -61,7 +61,6 @@ func callerOf1(c events.APIGatewayProxyRequestContext) Caller {
 		identity("authorizer", principal),
 		identity("cognito", c.Identity.CognitoIdentityID), // all of a pool have one ARN
 		iamIdentity(c.Identity.UserArn),
-		identity("iam", c.Identity.Caller),
 		identity("key", c.Identity.APIKeyID),
 	} {
 		if id != "" {

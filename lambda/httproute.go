@@ -10,7 +10,7 @@ func operation(method, route string) string {
 		own, path = "ANY", route // a pattern of net/http may be a path alone
 	}
 	if own == "ANY" {
-		own = method
+		own = strings.ToUpper(method)
 	}
 	if catchAll(strings.TrimLeft(path, " \t")) {
 		return ""

@@ -3,6 +3,8 @@ package lambda
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/textproto"
@@ -17,14 +19,10 @@ var (
 	errAmbiguous = errors.New("the answer leaves open what happened")
 )
 
-// serve takes a request through the contract. run is the handler; own says that answer and error are its own, to go
-// back as they came.
-func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Context) (response, error)) (answer response, own bool, err error) {
-	if w.passes(q) {
-		answer, err = run(ctx)
-		return answer, true, err
-	}
-	req, err := w.request(ctx, q)
+// serve takes a request that has to have a key through the contract. body reads what q has no Body of yet; run is the handler.
+// own says that answer and error are its own, to go back as they came.
+func (w *web) serve(ctx context.Context, q *HTTPRequest, body func() ([]byte, error), run func(context.Context) (response, error)) (answer response, own bool, err error) {
+	req, err := w.request(ctx, q, body)
 	if stop, ok := err.(*refused); ok { //nolint:errorlint // never wrapped
 		return w.refuse(ctx, stop), false, nil
 	}
@@ -34,20 +32,20 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Contex
 	if w.lookup(q) {
 		req.Input = idempotency.AnyInput
 		res, err := idempotency.Lookup[response](ctx, w.runner, req)
-		return w.settle(ctx, res, err)
+		return w.settle(ctx, req, res, err)
 	}
 
 	var first response
 	var failed error // the handler's own
-	refuses := true  // a retry, if this run leaves its outcome unknown
-	started := &start{}
+	var attempt *idempotency.Attempt
+	said := &told{}
 	res, err := idempotency.Do(ctx, w.runner, req, func(ctx context.Context) (response, error) {
-		refuses = idempotency.AttemptFrom(ctx).OnUnknown == idempotency.Refuse
-		first, failed = run(context.WithValue(ctx, startKey{}, started))
+		attempt = idempotency.AttemptFrom(ctx)
+		first, failed = run(context.WithValue(ctx, toldKey{}, said))
 		if failed != nil {
 			return response{}, failed
 		}
-		switch w.class(first.Status, started) {
+		switch w.class(ctx, first.Status, said) {
 		case idempotency.Released:
 			failed = errReleased
 			return response{}, idempotency.Safe(errReleased)
@@ -61,14 +59,17 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, run func(context.Contex
 	switch {
 	// Another attempt's outcome, or an answer of the protocol's before the handler ran or instead of recording it.
 	case res.Replayed, failed == nil && err != nil:
-		return w.settle(ctx, res, err)
+		return w.settle(ctx, req, res, err)
 	// The handler's answer, recorded or not.
 	case err == nil, err == errReleased: //nolint:errorlint // Do hands it back untouched
 		return first, true, nil
 	case protocols(err, failed): // it ran, and was not recorded
-		return w.settle(ctx, res, err)
-	case refuses && w.runner.ClassOf(failed) == idempotency.Ambiguous: // an error or an answer
-		w.log(ctx, problemUnknown, failed)
+		return w.settle(ctx, req, res, err)
+	case attempt.OnUnknown == idempotency.Refuse && w.runner.ClassOf(failed) == idempotency.Ambiguous: // an error or an answer
+		if err == errAmbiguous { //nolint:errorlint // as above
+			failed = fmt.Errorf("%w: its status is %d", err, first.Status)
+		}
+		w.log(ctx, problemUnknown, req, &idempotency.StateError{Err: failed, ID: attempt.RecordID(), Ref: req.Ref, Attempt: attempt.Number})
 		return problemUnknown.response("", 0), false, nil
 	case err == errAmbiguous: //nolint:errorlint // as above
 		return first, true, nil // under Rerun: a client that asks again after such an answer is right
@@ -106,9 +107,14 @@ func (w *web) recorded(r response) response {
 const replayedHeader = "Idempotent-Replayed"
 
 // settle makes an answer of what the protocol says.
-func (w *web) settle(ctx context.Context, res idempotency.Result[response], err error) (response, bool, error) {
+func (w *web) settle(ctx context.Context, req idempotency.Request, res idempotency.Result[response], err error) (response, bool, error) {
 	if state, ok := err.(*idempotency.StateError); ok && res.Replayed && errors.Is(err, idempotency.ErrLeaseLost) { //nolint:errorlint // the outermost one is Do's
 		err = state.Winner // the attempt has lost its lease to one whose outcome is this caller's answer, too
+	}
+	if err == nil && (res.Value.Status < 100 || res.Value.Status > 999) {
+		err = fmt.Errorf("%w: it is no answer of an HTTP wrapper's: do two handlers of different kinds share an operation?", idempotency.ErrBadRecord)
+		w.log(ctx, problemBadRecord, req, err)
+		return problemBadRecord.response("", 0), false, nil
 	}
 	if err == nil {
 		r := res.Value
@@ -117,38 +123,48 @@ func (w *web) settle(ctx context.Context, res idempotency.Result[response], err 
 		r.Headers = headers
 		return r, false, nil
 	}
-	state, isState := errors.AsType[*idempotency.StateError](err)
-	field, isField := errors.AsType[*idempotency.FieldError](err)
-	switch {
-	case isField && field.Field == "Request.Input":
-		return problemUnreadable.response(field.Rule, 0), false, nil
-	case !isState && !isField:
+	var after time.Duration
+	switch e := err.(type) { //nolint:errorlint // the outermost type is the protocol's, what is inside may be the user's
+	case *idempotency.StateError:
+		after = e.RetryAfter
+	case *idempotency.FieldError:
+		if _, derived := req.Input.(input); derived && e.Field == "Request.Input" {
+			return problemUnreadable.response(e.Rule, 0), false, nil // of the client's body
+		}
+	default:
 		return response{}, true, err // a recorded failure
 	}
 	p := stateOf(err).problem
-	w.log(ctx, p, err)
-	var after time.Duration
-	if isState {
-		after = state.RetryAfter
-	}
+	w.log(ctx, p, req, err)
 	if p == problemReused {
-		p.status = w.cfg.Reused
+		p = p.as(w.cfg.Reused)
 	}
 	return p.response("", after), false, nil
 }
 
 // refuse answers with a problem; one of the server's own is told in the log, not to the client.
 func (w *web) refuse(ctx context.Context, r *refused) response {
+	if r.status < http.StatusInternalServerError && r.cause == nil {
+		return r.response(r.detail, 0)
+	}
+	w.log(ctx, r.problem, idempotency.Request{}, r)
 	if r.status < http.StatusInternalServerError {
 		return r.response(r.detail, 0)
 	}
-	w.log(ctx, r.problem, r)
 	return r.response("", 0)
 }
 
 // log tells of what is not the client's doing.
-func (w *web) log(ctx context.Context, p problem, err error) {
-	if p.status >= http.StatusInternalServerError || p == problemUnknown {
-		w.cfg.Logger.ErrorContext(ctx, "idempotency: answered with a problem", "code", p.code, "error", err)
+func (w *web) log(ctx context.Context, p problem, req idempotency.Request, err error) {
+	if p.status < http.StatusInternalServerError && p != problemUnknown && p.code != problemUnreadable.code {
+		return
 	}
+	attrs := []slog.Attr{slog.String("code", p.code)}
+	if req.Operation != "" {
+		attrs = append(attrs, slog.String("operation", req.Operation))
+	}
+	if req.Ref != "" {
+		attrs = append(attrs, slog.String("ref", req.Ref))
+	}
+	w.cfg.Logger.LogAttrs(ctx, slog.LevelError, "idempotency: answered with a problem", append(attrs, slog.Any("error", err))...)
 }

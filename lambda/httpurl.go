@@ -10,21 +10,19 @@ import (
 // [HTTPAPI] on sessions); with the auth type NONE there is none. HTTPConfig.Operation is required, since such a URL has no routes.
 func FunctionURL(r *idempotency.Runner, c HTTPConfig, h Handler[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]) Handler[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse] {
 	return through(r, c, door[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]{
-		read: func(e events.LambdaFunctionURLRequest) (*HTTPRequest, error) {
-			b, err := body(e.Body, e.IsBase64Encoded)
+		read: func(e events.LambdaFunctionURLRequest) (*HTTPRequest, string, bool) {
 			q := &HTTPRequest{
 				Method: e.RequestContext.HTTP.Method,
 				Route:  "$default",
 				Path:   e.RawPath,
 				Header: headersOf(e.Headers, nil),
-				Body:   b,
 				Event:  e,
 			}
 			q.query(e.RawQueryString)
 			if a := e.RequestContext.Authorizer; a != nil && a.IAM != nil {
 				q.Caller.ID = iamIdentity(a.IAM.UserARN)
 			}
-			return q, err
+			return q, e.Body, e.IsBase64Encoded
 		},
 		parse: func(_ events.LambdaFunctionURLRequest, r events.LambdaFunctionURLResponse) response {
 			return response{Status: r.StatusCode, Headers: listed(r.Headers), Body: r.Body, Base64: r.IsBase64Encoded}

@@ -125,6 +125,7 @@ var wireRows = []struct {
 		w.wantRuns(t, order, 1)
 	}},
 	{"not-recorded", func(t *testing.T, w *wire, order string) { // C18
+		t.Cleanup(w.db.ClearFaults) // also if this row fails
 		w.db.Inject(localtest.Fault{Operation: "UpdateItem", Kind: localtest.AccessDenied, Times: -1})
 		wantProblem(t, ask(t, w.url, paying(order, errand{})), 500, "outcome_not_recorded", false)
 		w.db.ClearFaults()
@@ -132,6 +133,7 @@ var wireRows = []struct {
 		w.wantRuns(t, order, 1)
 	}},
 	{"table-down", func(t *testing.T, w *wire, order string) { // C15
+		t.Cleanup(w.db.ClearFaults)
 		w.db.Inject(localtest.Fault{Kind: localtest.RequestLost, Times: -1})
 		wantProblem(t, ask(t, w.url, paying(order, errand{})), 503, "idempotency_unavailable", true)
 		wantProblem(t, ask(t, w.url, lookingUp(paying(order, errand{}))), 503, "idempotency_unavailable", true)

@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -22,12 +23,12 @@ type Config struct {
 	Window time.Duration
 
 	// Budget is how long one request is tried, from the start of its first try to the start of its last. It must be
-	// shorter than Window: a try after that would be a new request to the server. Default: 1 minute, or half of Window
-	// where that is shorter.
+	// shorter than Window: a try after that would be a new request to the server. A process that is frozen in a pause may
+	// exceed it, and never Window. Default: 1 minute, or half of Window where that is shorter.
 	Budget time.Duration
 
-	// Methods are those that get a key and are tried again. Default: POST and PATCH. A request of another method passes
-	// through as it is, unless it has a key.
+	// Methods are those that get a key and are tried again, in any case. Default: POST and PATCH. A request of another
+	// method passes through as it is, unless it has a key.
 	Methods []string
 
 	// Unquoted sends a key without the quotation marks that the draft wants, for servers that take these for a part of
@@ -59,6 +60,8 @@ func New(cfg Config) (*Transport, error) {
 	switch {
 	case cfg.Window < 0:
 		return nil, fmt.Errorf("httpclient: Config.Window is %v: must be positive", cfg.Window)
+	case len(cfg.Methods) == 0:
+		return nil, errors.New("httpclient: Config.Methods is empty: must have one method at least, or no request gets a key; leave it nil for POST and PATCH")
 	case cfg.Budget < 0:
 		return nil, fmt.Errorf("httpclient: Config.Budget is %v: must be positive", cfg.Budget)
 	case cfg.Budget >= cfg.Window:

@@ -98,6 +98,18 @@ func TestConfig_Defaults(t *testing.T) {
 	}
 }
 
+// A method is meant in whatever case it is written; a list of none would leave every payment without a key.
+func TestNew_Methods(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []answer{ok}}
+	if _, err := post(t.Context(), t, transport(t, s, func(c *httpclient.Config) { c.Methods = []string{"post"} })); err != nil || s.keys[0] == "" {
+		t.Errorf("keys %q, %v", s.keys, err)
+	}
+	if _, err := httpclient.New(httpclient.Config{Methods: []string{}}); err == nil || !strings.Contains(err.Error(), "Config.Methods is empty") {
+		t.Errorf("an empty list: %v", err)
+	}
+}
+
 // The caller's list can be used for something else.
 func TestNew_CopiesMethods(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func (t *Transport) keyFor(req *http.Request) (value string, keyed bool, err err
 	if hasKey(req.Header) {
 		return "", true, nil
 	}
-	if !slices.Contains(t.cfg.Methods, req.Method) {
+	if !slices.ContainsFunc(t.cfg.Methods, func(m string) bool { return strings.EqualFold(m, req.Method) }) {
 		return "", false, nil
 	}
 	key, ok := req.Context().Value(contextKey{}).(string)
