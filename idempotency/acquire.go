@@ -14,8 +14,12 @@ const maxRounds = 10
 type ownership struct {
 	attempt Attempt
 	times   deadlines
-	kind    Kind // how it became the owner
-	created bool // the record is its own making: nothing was bound to the key before, or it was over
+	kind    Kind              // how it became the owner
+	created bool              // the record is its own making: nothing was bound to the key before, or it was over
+	steps   map[string][]byte // recorded by earlier attempts
+	begun   bool              // the record says that a step has begun, in this attempt or an earlier one
+
+	sentCommit bool // a transaction with the outcome: it may have committed, whatever its last copy was told
 }
 
 // acquire makes this request the owner of the key's record, or finds the outcome that is already there, or says
@@ -76,11 +80,25 @@ func (c *call) decide(ctx context.Context, rec *record) (found, claimable *recor
 			return c.wait(ctx, rec)
 		}
 		return nil, nil, c.refuse(ctx, KindInProgress, ErrInProgress, rec)
-	case rec.status == released, c.req.OnUnknown == Rerun:
+	case rec.status == released, c.req.OnUnknown == Rerun, c.inside(rec):
 		return nil, rec, nil
 	}
 	// Under Refuse nothing is written: no clock, however wrong, can make an unknown run again (H12).
 	return nil, nil, c.refuse(ctx, KindUnknown, ErrOutcomeUnknown, rec)
+}
+
+// inside says of an unknown that whatever its attempts did, they did inside of the table, where it is not: they staged
+// writes, did not commit and recorded no step. This request promises the same (rule 13).
+func (c *call) inside(rec *record) bool {
+	return c.req.Tx != 0 && rec.form == formTx && !rec.external && rec.prior == nil
+}
+
+// form is what the record says of its owner.
+func (c *call) form() string {
+	if c.req.Tx != 0 {
+		return formTx
+	}
+	return formDo
 }
 
 // claim makes the one conditional write that fits what was seen: acquire on nothing, re-acquire on a released
@@ -98,7 +116,7 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 	// A fresh token for each decision: one that was used before could make two runs owners at once (H16, rule 21).
 	own.attempt.Token = rand.Text()
 	cl := claim{
-		id: c.id, token: own.attempt.Token, ref: c.req.Ref, fingerprint: c.fingerprint,
+		id: c.id, token: own.attempt.Token, ref: c.req.Ref, fingerprint: c.fingerprint, form: c.form(),
 		now: times.start, leaseEnd: times.leaseEnd, retention: c.unknownRetention(),
 	}
 	var w write
@@ -107,6 +125,8 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 		w = c.r.table.acquire(cl)
 	case seen.status == released:
 		w = c.r.table.reacquire(cl, seen)
+	case c.inside(seen):
+		w, own.kind = c.r.table.takeOverTx(cl, seen), KindTakenOver
 	default:
 		w, own.kind = c.r.table.takeOver(cl, seen), KindTakenOver
 		own.attempt.Prior = seen.priorOf() // until the table says it better; a clean-up must know (rule 9)
@@ -135,6 +155,7 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 		// Also our own write, applied by an earlier copy of the request whose reply was lost (I7). With another
 		// status it would be somebody's decision about an attempt that never began.
 		own.attempt.Number, own.attempt.Prior = rep.rec.number, rep.rec.prior
+		own.steps, own.begun = rep.rec.steps, rep.rec.external
 		own.attempt.Fence = fence(rep.rec.window.UnixMilli(), rep.rec.number)
 	default:
 		return rep.rec, nil, nil

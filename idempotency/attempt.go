@@ -2,7 +2,6 @@ package idempotency
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -38,26 +37,22 @@ type Prior struct {
 	Steps    []string  // names of the steps that are recorded
 }
 
-type attemptKey struct{}
-
 // AttemptFrom returns the attempt that ctx belongs to, and nil outside of a handler.
 func AttemptFrom(ctx context.Context) *Attempt {
-	a, _ := ctx.Value(attemptKey{}).(*Attempt)
-	return a
+	if run := runningFrom(ctx); run != nil {
+		return run.shown
+	}
+	return nil
 }
 
 // WithAttempt returns a context as a handler gets it, for tests that call a bare handler. The downstream keys of an
-// Attempt that the test has made depend on its Token only.
+// Attempt that the test has made depend on its Token only. Steps run and are not recorded; what is staged for a
+// transaction is there for the test to look at ([Tx.Actions]).
 func WithAttempt(ctx context.Context, a Attempt) context.Context {
 	if a.id == "" {
 		a.id = "test#" + a.Token
 	}
-	if a.Prior != nil { // a copy: the library's own must not change when the handler changes what it got
-		prior := *a.Prior
-		prior.Steps = slices.Clone(prior.Steps)
-		a.Prior = &prior
-	}
-	return context.WithValue(ctx, attemptKey{}, &a)
+	return newRunning(nil, &ownership{attempt: a}).in(ctx)
 }
 
 // RecordID returns the record's id, for logs: operation, "#", hash; never the raw key. It is "" of a nil Attempt.

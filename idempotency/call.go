@@ -109,11 +109,10 @@ func (c *call) emit(ctx context.Context, kind Kind, attempt int64, since time.Ti
 	if c.r.cfg.Observe == nil {
 		return
 	}
-	used := c.meter
-	c.meter = meter{}
+	read, write := c.meter.take()
 	c.r.cfg.Observe(ctx, Event{
 		Kind: kind, Operation: c.req.Operation, ID: c.id, Ref: c.req.Ref, Attempt: attempt,
-		Duration: c.r.wallNow().Sub(since), Err: err, ReadUnits: used.read, WriteUnits: used.write,
+		Duration: c.r.wallNow().Sub(since), Err: err, ReadUnits: read, WriteUnits: write,
 	})
 }
 

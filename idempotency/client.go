@@ -14,7 +14,7 @@ import (
 // ALL_OLD was asked for. Package localtest has such a client.
 //
 // The interface is complete from the first release on, so that a fake written today still compiles later;
-// TransactWriteItems, BatchGetItem, BatchWriteItem and Query are not called yet.
+// BatchGetItem, BatchWriteItem and Query are not called yet.
 //
 // [types.ConditionalCheckFailedException]: https://pkg.go.dev/github.com/aws/aws-sdk-go-v2/service/dynamodb/types#ConditionalCheckFailedException
 type Client interface {
@@ -25,6 +25,7 @@ type Client interface {
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 	BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
 }
 
 var _ Client = (*dynamodb.Client)(nil)

@@ -18,6 +18,11 @@ type Result[T any] struct {
 
 	// CompletedAt is when the outcome was recorded, by the clock of the attempt that did.
 	CompletedAt time.Time
+
+	// Class is what an error of this very run means, fn's or that of a transaction which was refused: whether it was
+	// recorded, has released the key, or leaves the outcome unknown. 0 where there is none. For wrappers that have to
+	// answer a caller.
+	Class Class
 }
 
 // Do runs fn once for the request's key and returns its result; every retry inside the window gets the recorded
@@ -82,7 +87,7 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 		return res, err
 	}
 	if err != nil {
-		return Result[T]{}, err
+		return Result[T]{Class: answer.class}, err
 	}
 	return Result[T]{Value: value, CompletedAt: answer.completed}, nil
 }
@@ -123,10 +128,14 @@ type answer struct {
 	replayed  *record     // another attempt's outcome
 	lost      *StateError // the caller's own attempt has lost its lease to that one
 	completed time.Time   // of the handler's own result
+	class     Class       // of the handler's error
 }
 
 // do takes the request through the protocol.
 func (c *call) do(ctx context.Context, h handler) (answer, error) {
+	if c.req.Tx == SingleShot {
+		return c.singleShot(ctx, h)
+	}
 	found, own, err := c.acquire(ctx)
 	if err != nil || found != nil {
 		return answer{replayed: found}, err

@@ -27,10 +27,23 @@
 //	I8   Fail closed. If the table cannot be asked, the handler does not run.
 //	I9   Record before answer. The outcome is durable before the caller gets it; if it cannot be recorded, the
 //	     caller is told that the effect may have happened.
+//	I10  No effect twice on DynamoDB. What a handler stages commits in the same transaction as its outcome: at most once,
+//	     whatever crashes, and never one without the other.
 //	I11  Isolation. A caller neither sees nor meets another scope's or operation's record, and raw keys are
 //	     neither stored nor logged.
 //
-// (I10, effects inside DynamoDB that commit with the outcome, comes with transactions and is not there yet.)
+// What this says of a handler depends on its form:
+//
+//	                   effects may be      runs at a time   after a crash        I8, fail closed
+//	                   --------------      -------------    -------------        ---------------
+//	Do                 anywhere            one owned        unknown: OnUnknown   nothing runs
+//	Step               anywhere, keyed     one owned        recorded steps stay  nothing runs
+//	DoTx, Claimed      staged, and steps   one owned        runs again, unless   nothing runs
+//	                                                        a step has begun
+//	DoTx, SingleShot   staged only         several, and     runs again           it runs, and nothing commits
+//	                                       one commit
+//
+// "One owned": a late attempt that lost its lease may still be running, and changes nothing any more.
 //
 // Not guaranteed: anything after the window; a second payment under another key; a path to the effect that goes
 // around this library; several operations together. An effect outside of DynamoDB is at most one owned execution
@@ -61,12 +74,21 @@
 //	acquire        no record; or its window is over, its status is a known one, and its lease, if it is in
 //	               progress, is over. Replaces the record.
 //	re-acquire     status RELEASED, and the token that was seen
-//	take over      the token that was seen, and UNKNOWN, or INPROGRESS with the lease over
+//	take over      the token that was seen, and UNKNOWN, or INPROGRESS with the lease over. Where both requests promise that
+//	               all effects are steps and staged writes, and there is neither step nor prior, it needs no policy and
+//	               leaves no prior: what was staged is not there, so nothing has happened
+//	resolve        as take over, by hand: an outcome, or RELEASED, under a new token
 //	complete       my token and INPROGRESS
 //	fail           my token and INPROGRESS
 //	release        my token and INPROGRESS; becomes UNKNOWN if the attempt took an unknown over
 //	mark unknown   my token and INPROGRESS
 //	give back      an acquire without an answer, or with no time left after it: as release
+//	step           my token and INPROGRESS; adds the step's result, and where the request promises that all effects are
+//	               steps and staged writes, says before the first one that it begins
+//	commit         complete, in one transaction with what the handler has staged
+//	shot           an outcome without a claim before it, with what the handler has staged: acquire's condition, or that of
+//	               re-acquire or take over. If it was refused, a record without an outcome under the same conditions, which
+//	               keeps out a copy that is still on its way
 //
 // Re-acquire and take over are updates that keep the fingerprint and whatever else the record holds.
 //
@@ -97,10 +119,11 @@
 //	ref                     S  Request.Ref; absent if empty
 //	prior_no, prior_started, prior_lease  N  the unknown that the attempt took over
 //	prev, prev_end          S  token of the owner before, and the status that it left
-//	form                    S  "do"; others are kept for transactions
+//	form                    S  "do", or "tx" where Request.Tx promises that all effects are steps and staged writes
+//	steps, ext              M, BOOL  results of the recorded steps by name, until there is an outcome; that one was recorded, or began
 //	data, encoding          S or B, S  the outcome as JSON; encoding "none": done, without data
 //	schema                  N  1
-//	steps, ext, body           kept for what is to come
+//	body                       kept for what is to come
 //
 // # What an error means
 //
@@ -143,6 +166,9 @@
 //	lost reply of any write                 recognised as one's own write
 //	no answer to the acquire at all         not run; one write gives the key back, if it gets through
 //	no answer to the completion             ErrNotRecorded; the record says what is true, or unknown later
+//	no answer to a transaction              the same one is sent again, the handler is not run again; then ErrNotRecorded
+//	a transaction is cancelled              nothing is written; an outcome that is there goes before the reason
+//	a step has run and is not recorded      ErrNotRecorded, or ErrLeaseLost: marked Unknown, since its effect may be there
 //	table down, throttled, no permission    ErrUnavailable, not run; throttled, a finished record still replays
 //	the lease is lost                       ErrLeaseLost with the winner's outcome
 //	the record is deleted during a run      ErrNotRecorded; it is not made again
@@ -171,6 +197,6 @@
 //	replay       handing out a recorded outcome
 //	retention    how long the record counts; the window is the time from the first acquire to its end
 //	take over    becoming the owner of an unknown
-//	step         a part of a handler whose result is recorded of its own (to come)
+//	step         a part of a handler whose result is recorded of its own
 //	unknown      ended without telling whether the effect happened
 package idempotency

@@ -84,7 +84,7 @@ func (e *StateError) Error() string {
 		fmt.Fprintf(&b, "; the winner's outcome: %v", e.Winner)
 	}
 	if errors.Is(e.Err, ErrOutcomeUnknown) {
-		b.WriteString("; two ways out: find out what that attempt did and delete the record if it did nothing," +
+		b.WriteString("; two ways out: find out what that attempt did and resolve the record (Runner.Resolve)," +
 			" or set OnUnknown to Rerun for a handler whose every effect is keyed and may run again")
 	}
 	return b.String()

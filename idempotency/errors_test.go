@@ -29,7 +29,7 @@ func TestStateError_Text(t *testing.T) {
 		// The one refusal that a person has to settle names both ways out, and what to look for.
 		{
 			StateError{Err: fmt.Errorf("%w: again", ErrOutcomeUnknown), ID: "op#1", Ref: "order 17"},
-			[]string{"outcome unknown: again", "record op#1", `ref "order 17"`, "two ways out", "delete the record", "OnUnknown", "Rerun"},
+			[]string{"outcome unknown: again", "record op#1", `ref "order 17"`, "two ways out", "Runner.Resolve", "OnUnknown", "Rerun"},
 			nil,
 		},
 		{

@@ -239,6 +239,16 @@ func (l *link) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o .
 	return through(l, "UpdateItem", in, func() (*dynamodb.UpdateItemOutput, error) { return l.Client.UpdateItem(ctx, in, o...) })
 }
 
+func (l *link) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return through(l, "TransactWriteItems", in, func() (*dynamodb.TransactWriteItemsOutput, error) {
+		return l.Client.TransactWriteItems(ctx, in, o...)
+	})
+}
+
+func (l *link) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	return through(l, "Scan", in, func() (*dynamodb.ScanOutput, error) { return l.Client.Scan(ctx, in, o...) })
+}
+
 // nth makes a hook that acts on the n-th call of an operation, counted from 1.
 func nth(operation string, n int, act func()) func(string) {
 	seen := 0

@@ -73,7 +73,3 @@ func (c *Config) classify(err error) Class {
 	}
 	return class
 }
-
-// ClassOf says what an error of the handler means for its record: its mark, else [Config.Classify], else the table in
-// the package comment. It is for wrappers that have to answer a caller.
-func (r *Runner) ClassOf(err error) Class { return r.cfg.classify(err) }

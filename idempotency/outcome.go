@@ -31,14 +31,18 @@ func encode(v any) ([]byte, error) {
 
 // bodyValue is the outcome as it is stored: as text where it is text, which a person can read in the console.
 func (t *table) bodyValue(data []byte) (types.AttributeValue, error) {
-	switch {
-	case len(data) > maxBody:
+	if len(data) > maxBody {
 		return nil, errTooLong
-	case utf8.Valid(data):
-		return textValue(string(data)), nil
-	default:
-		return &types.AttributeValueMemberB{Value: data}, nil // a string would come back changed
 	}
+	return jsonValue(data), nil
+}
+
+// jsonValue keeps bytes that are no text as bytes: a string would come back changed.
+func jsonValue(data []byte) types.AttributeValue {
+	if utf8.Valid(data) {
+		return textValue(string(data))
+	}
+	return &types.AttributeValueMemberB{Value: data}
 }
 
 // replay hands out a recorded outcome. A result that does not fit into T, since a deploy has changed the type, is

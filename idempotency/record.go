@@ -30,8 +30,8 @@ const (
 	attrPriorLease   = "prior_lease"
 	attrPrev         = "prev"     // token of the owner before
 	attrPrevEnd      = "prev_end" // the status that one left behind
-	attrForm         = "form"     // of the owner: "do"; "tx" is kept for transactions
-	attrExternal     = "ext"      // kept for steps: an effect outside of the table was recorded
+	attrForm         = "form"     // of the owner: "do", or "tx" if its only effects are steps and staged writes
+	attrExternal     = "ext"      // a step was recorded: an effect outside of the table has happened
 	attrData         = "data"
 	attrEncoding     = "encoding" // of data; absent: JSON text
 	attrBody         = "body"     // kept for answers that are stored in items of their own
@@ -58,6 +58,7 @@ const (
 
 const (
 	formDo = "do"
+	formTx = "tx"
 
 	// encodingNone marks an outcome whose body could not be stored: done, and never to be run again.
 	encodingNone = "none"
@@ -77,8 +78,10 @@ type record struct {
 	expires     int64     // unix seconds
 	fingerprint string    // "": the request came with AnyInput
 	ref         string
-	steps       []string // names, sorted
+	steps       map[string][]byte // results by name
 	prior       *Prior
+	form        string
+	external    bool // a step was recorded: an effect outside of the table may have happened
 	prev        string
 	prevEnd     status
 	data        []byte
@@ -132,13 +135,15 @@ func readRecord(it item, s Schema) (*record, error) {
 		rec.data, rec.noBody = r.body()
 	case inProgress, released, unknown:
 		rec.leaseEnd = r.time(attrLease)
-		rec.steps = r.stepNames()
+		rec.steps = r.steps()
+		rec.form = r.optionalText(attrForm)
+		_, rec.external = it[attrExternal]
 		if _, ok := it[attrPriorNumber]; ok {
 			rec.prior = &Prior{
 				Number:   r.number(attrPriorNumber),
 				Started:  r.time(attrPriorStarted),
 				LeaseEnd: r.time(attrPriorLease),
-				Steps:    rec.steps,
+				Steps:    rec.stepNames(),
 			}
 		}
 	default:
@@ -154,7 +159,7 @@ func readRecord(it item, s Schema) (*record, error) {
 
 // priorOf describes the attempt that rec's owner left without telling.
 func (rec *record) priorOf() *Prior {
-	p := &Prior{Number: rec.number, Started: rec.started, LeaseEnd: rec.leaseEnd, Steps: rec.steps}
+	p := &Prior{Number: rec.number, Started: rec.started, LeaseEnd: rec.leaseEnd, Steps: rec.stepNames()}
 	if rec.prior != nil {
 		p.Started = rec.prior.Started
 	}
@@ -219,16 +224,30 @@ func (r *reader) body() (data []byte, none bool) {
 	return nil, false
 }
 
-func (r *reader) stepNames() []string {
+func (r *reader) steps() map[string][]byte {
 	switch steps := r.item[attrSteps].(type) {
 	case nil:
 	case *types.AttributeValueMemberM:
-		return slices.Sorted(maps.Keys(steps.Value))
+		read := make(map[string][]byte, len(steps.Value))
+		for name, v := range steps.Value {
+			switch v := v.(type) {
+			case *types.AttributeValueMemberS:
+				read[name] = []byte(v.Value)
+			case *types.AttributeValueMemberB:
+				read[name] = slices.Clone(v.Value)
+			default:
+				r.fail(attrSteps, "must hold strings or bytes")
+			}
+		}
+		return read
 	default:
 		r.fail(attrSteps, "must be a map")
 	}
 	return nil
 }
+
+// stepNames are sorted.
+func (rec *record) stepNames() []string { return slices.Sorted(maps.Keys(rec.steps)) }
 
 func (r *reader) fail(name, rule string) {
 	found := "absent"

@@ -51,6 +51,11 @@ func (c *unitClient) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput,
 	return &dynamodb.UpdateItemOutput{Attributes: it}, err
 }
 
+func (c *unitClient) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	_, err := c.note(in)
+	return &dynamodb.TransactWriteItemsOutput{}, err
+}
+
 // plain turns an input into JSON as DynamoDB gets it.
 func plain(t *testing.T, input any) map[string]any {
 	t.Helper()
@@ -70,6 +75,31 @@ func plain(t *testing.T, input any) map[string]any {
 		}
 	case *dynamodb.GetItemInput:
 		return map[string]any{"call": "GetItem", "table": *in.TableName, "key": plainItem(t, in.Key), "consistent": aws.ToBool(in.ConsistentRead)}
+	case *dynamodb.TransactWriteItemsInput:
+		if n := len(aws.ToString(in.ClientRequestToken)); n == 0 || n > 36 {
+			t.Errorf("a ClientRequestToken of %d characters", n)
+		}
+		actions := []any{}
+		for _, a := range in.TransactItems {
+			switch {
+			case a.Put != nil:
+				actions = append(actions, map[string]any{
+					"put": plainItem(t, a.Put.Item), "table": *a.Put.TableName, "condition": aws.ToString(a.Put.ConditionExpression),
+					"names": a.Put.ExpressionAttributeNames, "values": plainItem(t, a.Put.ExpressionAttributeValues), "onFailure": a.Put.ReturnValuesOnConditionCheckFailure,
+				})
+			case a.Update != nil:
+				actions = append(actions, map[string]any{
+					"update": plainItem(t, a.Update.Key), "table": *a.Update.TableName, "condition": *a.Update.ConditionExpression, "expression": *a.Update.UpdateExpression,
+					"names": a.Update.ExpressionAttributeNames, "values": plainItem(t, a.Update.ExpressionAttributeValues), "onFailure": a.Update.ReturnValuesOnConditionCheckFailure,
+				})
+			case a.ConditionCheck != nil:
+				actions = append(actions, map[string]any{
+					"check": plainItem(t, a.ConditionCheck.Key), "table": *a.ConditionCheck.TableName, "condition": *a.ConditionCheck.ConditionExpression,
+					"names": a.ConditionCheck.ExpressionAttributeNames, "values": plainItem(t, a.ConditionCheck.ExpressionAttributeValues),
+				})
+			}
+		}
+		return map[string]any{"call": "TransactWriteItems", "actions": actions}
 	}
 	t.Fatalf("unexpected %T", input)
 	return nil
@@ -86,6 +116,10 @@ func plainItem(t *testing.T, it item) map[string]any {
 			out[name] = map[string]string{"N": v.Value}
 		case *types.AttributeValueMemberB:
 			out[name] = map[string][]byte{"B": v.Value}
+		case *types.AttributeValueMemberBOOL:
+			out[name] = map[string]bool{"BOOL": v.Value}
+		case *types.AttributeValueMemberM:
+			out[name] = map[string]any{"M": plainItem(t, v.Value)}
 		default:
 			t.Fatalf("%s is a %T", name, v)
 		}
@@ -102,7 +136,7 @@ func TestWrites_Golden(t *testing.T) {
 	times := deadlines{start: start, leaseEnd: start.Add(30 * time.Second)}
 	id := recordID(nil, "create-payment", "tenant-1", "8e03978e-40d5-43e8-bc93-6894a57f9324")
 	cl := claim{
-		id: id, token: "TOKENOFTHEATTEMPTTWO", ref: "order 17", fingerprint: "v1:0123456789abcdef",
+		id: id, token: "TOKENOFTHEATTEMPTTWO", ref: "order 17", fingerprint: "v1:0123456789abcdef", form: formDo,
 		now: start, leaseEnd: times.leaseEnd, retention: 24 * time.Hour,
 	}
 	seen := &record{token: "TOKENOFTHEATTEMPTONE"}
@@ -131,8 +165,20 @@ func TestWrites_Golden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		tx, elsewhere := cl, cl
+		tx.form, elsewhere.id = formTx, "create-payment#other"
+		as := ended{status: completed, at: end, body: body(`{"id":17}`)}
+		table := "outbox"
+		staged := []types.TransactWriteItem{{Put: &types.Put{TableName: &table, Item: item{"id": textValue("17")}}}}
 		bare := cl
 		bare.ref, bare.fingerprint = "", ""
+		resolved := func(as Resolution) write {
+			w, err := r.table.resolve(Record{ID: id, Token: seen.token}, as, end, r.cfg, cl.token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w
+		}
 		sent := map[string]any{}
 		for name, w := range map[string]write{
 			"acquire":             r.table.acquire(cl),
@@ -145,6 +191,22 @@ func TestWrites_Golden(t *testing.T) {
 			"fail":                r.table.finish(own, failed, body(string(failure)), end, time.Hour),
 			"release":             r.table.leave(own, released, end.Add(24*time.Hour)),
 			"mark unknown":        r.table.leave(own, unknown, end.Add(24*time.Hour)),
+			"take over, tx":       r.table.takeOverTx(tx, seen),
+			"step":                r.table.step(own, "charge", []byte(`{"id":17}`)),
+			"step, begun":         r.table.beginSteps(own),
+			"commit":              r.table.finish(own, completed, body(`{"id":17}`), end, 24*time.Hour).with(nil, staged),
+			"shot":                r.table.shot(tx, as, nil, false).with(nil, staged),
+			"shot, rotating":      r.table.shot(tx, as, nil, false).with([]types.TransactWriteItem{r.table.free(elsewhere, false), r.table.free(elsewhere, true)}, staged),
+			"shot, failure":       r.table.shot(tx, ended{status: failed, at: end}, nil, false),
+			"shot, released":      r.table.shot(tx, as, &record{token: "TOKENOFTHEATTEMPTONE", status: released}, false),
+			"shot, unknown":       r.table.shot(tx, as, &record{token: "TOKENOFTHEATTEMPTONE", status: unknown}, false),
+			"shot, own unknown":   r.table.shot(tx, ended{status: completed, at: end}, &record{token: "TOKENOFTHEATTEMPTONE", status: unknown}, true),
+			"shot, kept out":      r.table.keepOut(tx, nil, false),
+			"shot, kept released": r.table.keepOut(tx, &record{token: "TOKENOFTHEATTEMPTONE", status: released}, false),
+			"shot, kept unknown":  r.table.keepOut(tx, &record{token: "TOKENOFTHEATTEMPTONE", status: unknown}, false),
+			"resolve":             resolved(Completed(17)),
+			"resolve, failed":     resolved(Failed(errors.New("no"))),
+			"resolve, not done":   resolved(NotDone()),
 			"mark unknown, prior": r.table.leave(&prior, unknown, end.Add(24*time.Hour)),
 		} {
 			var m meter
@@ -167,14 +229,14 @@ func TestReadRecord_ReadsWhatAcquireWrites(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 1, 12, 0, 0, 5_000_000, time.UTC)
 	r := unitRunner(t, Config{})
-	w := r.table.acquire(claim{id: "op#1", token: "T", ref: "order 17", fingerprint: "v1:f", now: start, leaseEnd: start.Add(time.Minute), retention: time.Hour})
+	w := r.table.acquire(claim{id: "op#1", token: "T", ref: "order 17", fingerprint: "v1:f", form: formTx, now: start, leaseEnd: start.Add(time.Minute), retention: time.Hour})
 	rec, err := readRecord(w.put.Item, r.table.schema)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if rec.status != inProgress || rec.token != "T" || rec.number != 1 || !rec.window.Equal(start) || !rec.started.Equal(start) ||
 		!rec.leaseEnd.Equal(start.Add(time.Minute)) || rec.expires != upToSecond(start.Add(time.Minute+time.Hour)) ||
-		rec.fingerprint != "v1:f" || rec.ref != "order 17" || rec.prior != nil || rec.noBody {
+		rec.fingerprint != "v1:f" || rec.ref != "order 17" || rec.prior != nil || rec.noBody || rec.form != formTx || rec.external {
 		t.Errorf("got %+v", rec)
 	}
 }
@@ -527,7 +589,7 @@ func TestWrites_AreThoseOfThePackageComment(t *testing.T) {
 	}
 	writes := map[string]struct {
 		Condition, OnFailure string
-		Values               map[string]map[string]string
+		Actions              []struct{ Condition, OnFailure string }
 	}{}
 	if err := json.Unmarshal(text, &writes); err != nil {
 		t.Fatal(err)
@@ -537,6 +599,9 @@ func TestWrites_AreThoseOfThePackageComment(t *testing.T) {
 	for name, w := range writes {
 		short, _, _ := strings.Cut(name, ",")
 		made[short] = true
+		if len(w.Actions) > 0 { // the record's own is the first
+			w.Condition, w.OnFailure = w.Actions[0].Condition, w.Actions[0].OnFailure
+		}
 		if w.Condition == "" || w.OnFailure != "ALL_OLD" {
 			t.Errorf("%s: condition %q, on failure %q", name, w.Condition, w.OnFailure)
 		}

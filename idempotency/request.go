@@ -3,6 +3,7 @@ package idempotency
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -48,6 +49,10 @@ type Request struct {
 	Retention time.Duration
 	Wait      time.Duration
 	OnUnknown OnUnknown
+
+	// Tx promises what the handler's effects are; see [Claimed] and [SingleShot]. Zero promises nothing: what the handler
+	// stages ([TxFrom]) commits with the outcome all the same.
+	Tx TxMode
 }
 
 // fill returns the request with the Runner's settings filled in, or what is wrong with it.
@@ -92,6 +97,9 @@ func (r *Runner) fill(req Request) (Request, error) {
 	req.Wait = max(req.Wait, 0) // NoWait
 	if req.OnUnknown == 0 {
 		req.OnUnknown = r.cfg.OnUnknown
+	}
+	if req.Tx < 0 || req.Tx > SingleShot {
+		return req, invalid("Request.Tx", strconv.Itoa(int(req.Tx)), "must be 0, Claimed or SingleShot")
 	}
 	return req, validPolicy("Request.OnUnknown", req.OnUnknown)
 }

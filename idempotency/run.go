@@ -12,13 +12,15 @@ import (
 )
 
 // run runs the handler of the attempt that owns the record, and records how it ended before anybody is told (I9).
-func (c *call) run(ctx context.Context, own *ownership, h handler) (answer, error) {
+func (c *call) run(ctx context.Context, own *ownership, h handler) (answer answer, err error) {
 	e := ending{call: c, own: own, began: c.r.wallNow()}
-	handling, cancel := c.r.handling(WithAttempt(ctx, own.attempt), own.times)
+	running := newRunning(c, own)
+	handling, cancel := c.r.handling(running.in(ctx), own.times)
 	defer cancel()
 
 	ran, told := false, false
 	defer func() {
+		running.end()
 		// A panic, or runtime.Goexit: both go on by themselves after this, with their value and stack. Not
 		// recovered and raised again, since that would show another stack and turn Goexit into a panic.
 		switch {
@@ -32,18 +34,31 @@ func (c *call) run(ctx context.Context, own *ownership, h handler) (answer, erro
 	c.emit(ctx, own.kind, own.attempt.Number, c.begun, nil)
 	if err := c.inTime(ctx, own); err != nil { // the observer may have taken long
 		told = true
-		return answer{}, err
+		return answer, err
 	}
 	ran = true
 	handlerErr := h.run(handling)
+	running.end()
 	var data []byte
 	var class Class
 	var encodeErr error
 	if handlerErr == nil {
 		data, encodeErr = h.encode()
-	} else {
+	}
+	if staged := running.tx.staged(); handlerErr == nil && len(staged) > 0 {
+		var done bool
+		if answer, done, err = e.commit(ctx, staged, data, encodeErr); done {
+			told = true
+			return answer, err
+		}
+		handlerErr = err // the transaction has left nothing: as if the handler had returned this
+	}
+	if handlerErr != nil {
 		class = c.r.cfg.classify(handlerErr)
 		handlerErr = unmarked(handlerErr)
+		if class == Released && running.open() {
+			class = Ambiguous // a step has had its effect, or may have it yet, and is not recorded
+		}
 		if class == Recorded {
 			data, encodeErr = encodeFailure(handlerErr)
 		}
@@ -52,13 +67,16 @@ func (c *call) run(ctx context.Context, own *ownership, h handler) (answer, erro
 
 	switch class {
 	case Recorded:
-		return e.finish(ctx, failed, data, encodeErr, handlerErr)
+		answer, err = e.finish(ctx, failed, data, encodeErr, handlerErr)
 	case Ambiguous:
-		return e.unknown(ctx, handlerErr)
+		answer, err = e.unknown(ctx, handlerErr)
 	case Released:
-		return e.release(ctx, handlerErr)
+		answer, err = e.release(ctx, handlerErr)
+	default:
+		answer, err = e.finish(ctx, completed, data, encodeErr, nil)
 	}
-	return e.finish(ctx, completed, data, encodeErr, nil)
+	answer.class = class
+	return answer, err
 }
 
 var errAbandoned = errors.New("the handler panicked or ended its goroutine")
@@ -73,42 +91,52 @@ type ending struct {
 // finish writes the outcome. If that fails for good, the caller must not get it: it is told that the effect may
 // have happened, and nothing but a completion may follow, since the write may still have been applied (rule 22).
 func (e ending) finish(ctx context.Context, s status, data []byte, encodeErr, handlerErr error) (answer, error) {
-	kind := KindCompleted
-	if s == failed {
-		kind = KindFailed
-	}
-	// The bytes and the time are fixed once and sent again as they are.
-	now := e.r.wallNow().UTC().Truncate(time.Millisecond) // as it is stored, so that a replay has the same
-	var body types.AttributeValue
-	if encodeErr == nil {
-		body, encodeErr = e.r.table.bodyValue(data)
-	}
-	rep, err := e.persist(ctx, e.r.table.finish(e.own, s, body, now, e.req.Retention), allSends)
+	as := e.r.outcome(s, data, encodeErr)
+	rep, err := e.persist(ctx, e.r.table.finish(e.own, s, as.body, as.at, e.req.Retention), allSends)
 	switch api, _ := errors.AsType[smithy.APIError](err); {
 	case err == nil || !refused(err) || badRecord(err):
-	case api.ErrorCode() == "ValidationException" && body != nil:
+	case api.ErrorCode() == "ValidationException" && as.body != nil:
 		// The table will never take it, for its size perhaps. That the work is done can still be recorded.
-		body, encodeErr = nil, err
-		rep, err = e.persist(ctx, e.r.table.finish(e.own, s, nil, now, e.req.Retention), allSends)
+		as.body, as.encodeErr = nil, err
+		rep, err = e.persist(ctx, e.r.table.finish(e.own, s, nil, as.at, e.req.Retention), allSends)
 	default:
 		// A right that is missing for a moment, a session that has expired: worth one more try.
-		rep, err = e.persist(ctx, e.r.table.finish(e.own, s, body, now, e.req.Retention), allSends)
+		rep, err = e.persist(ctx, e.r.table.finish(e.own, s, as.body, as.at, e.req.Retention), allSends)
+	}
+	if err != nil {
+		return e.notRecorded(ctx, err, handlerErr)
+	}
+	return e.finished(ctx, rep, as, handlerErr)
+}
+
+// ended is an outcome as it was written.
+type ended struct {
+	status    status
+	at        time.Time
+	body      types.AttributeValue // of data; nil: it is not stored, and encodeErr says why
+	data      []byte
+	encodeErr error
+}
+
+// finished reads the table's answer to the write of an outcome.
+func (e ending) finished(ctx context.Context, rep reply, as ended, handlerErr error) (answer, error) {
+	kind := KindCompleted
+	if as.status == failed {
+		kind = KindFailed
 	}
 	switch {
-	case err != nil:
-		return e.notRecorded(ctx, err, handlerErr)
 	case rep.applied:
-		e.tell(ctx, kind, encodeErr)
-		return answer{completed: now}, handlerErr
+		e.tell(ctx, kind, as.encodeErr)
+		return answer{completed: as.at}, handlerErr
 	case rep.rec == nil:
 		return e.notRecorded(ctx, errGone, handlerErr)
 	case rep.rec.token == e.own.attempt.Token && rep.rec.finished():
 		// Nobody else records under this token: it is our own write, whose reply was lost (I7).
 		if !rep.rec.noBody {
-			encodeErr = nil
+			as.encodeErr = nil
 		}
-		e.tell(ctx, kind, encodeErr)
-		if rep.rec.status != s || body != nil && !bytes.Equal(rep.rec.data, data) {
+		e.tell(ctx, kind, as.encodeErr)
+		if rep.rec.status != as.status || as.body != nil && !bytes.Equal(rep.rec.data, as.data) {
 			return answer{replayed: rep.rec}, nil // edited by hand since: what is recorded counts (rule 22)
 		}
 		return answer{completed: rep.rec.completed}, handlerErr
@@ -148,12 +176,19 @@ func (e ending) unknown(ctx context.Context, handlerErr error) (answer, error) {
 func (e ending) leave(ctx context.Context, s status, kind Kind, handlerErr error) (answer, error) {
 	rep, err := e.persist(ctx, e.r.table.leave(e.own, s, e.r.wallNow().Add(e.unknownRetention())), fewSends)
 	switch {
+	case err != nil && e.own.sentCommit:
+		// A copy of our transaction may still be on its way: that it did not commit is more than is known.
+		return e.notRecorded(ctx, err, handlerErr)
 	case err != nil:
 		e.tell(ctx, KindStoreFailure, fmt.Errorf("%s not recorded: %w", s, err))
 	case rep.applied, rep.rec != nil && e.wrote(rep.rec, s):
 		e.tell(ctx, kind, handlerErr)
 	case rep.rec == nil:
 		e.tell(ctx, KindLeaseLost, errGone)
+	case e.own.sentCommit && rep.rec.token == e.own.attempt.Token && rep.rec.finished():
+		// An earlier copy of our own transaction has committed, whatever its later copies were told (H4).
+		e.tell(ctx, KindCompleted, nil)
+		return answer{replayed: rep.rec}, nil
 	default:
 		if answer, err := e.lost(ctx, rep.rec, handlerErr); answer.replayed != nil {
 			return answer, err

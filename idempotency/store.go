@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,8 +45,27 @@ func (t *table) key(id string) item {
 	return k
 }
 
-// meter adds up what the calls of one request consumed.
-type meter struct{ read, write float64 }
+// meter adds up what the calls of one request consumed. Steps may be recorded side by side.
+type meter struct {
+	mu          sync.Mutex
+	read, write float64
+}
+
+func (m *meter) add(read, write float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.read += read
+	m.write += write
+}
+
+// take returns what was added since the last time.
+func (m *meter) take() (read, write float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	read, write = m.read, m.write
+	m.read, m.write = 0, 0
+	return read, write
+}
 
 func units(c *types.ConsumedCapacity) float64 {
 	if c == nil {
@@ -63,6 +83,12 @@ type reply struct {
 	// rec is what an applied put has replaced, or an applied re-acquire or take-over has made; of a failed
 	// condition, what is there instead. nil: there was, or is, nothing.
 	rec *record
+
+	// staged are the reasons why a transaction was cancelled, one a staged write, if the record's own write was none.
+	staged []types.CancellationReason
+
+	// elsewhere: it was cancelled because the key has a record under another id.
+	elsewhere bool
 }
 
 // How often a write without an answer is sent, and how long one call may take: the SDK has retries of its own
@@ -122,16 +148,19 @@ func (t *table) sendOnce(ctx context.Context, m *meter, w write) (reply, error) 
 	defer cancel()
 	var it item
 	var err error
+	if w.transact != nil {
+		return t.sendTransaction(ctx, callCtx, m, w)
+	}
 	if w.put != nil {
 		var out *dynamodb.PutItemOutput
 		if out, err = t.client.PutItem(callCtx, w.put); err == nil {
-			m.write += units(out.ConsumedCapacity)
+			m.add(0, units(out.ConsumedCapacity))
 			it = out.Attributes
 		}
 	} else {
 		var out *dynamodb.UpdateItemOutput
 		if out, err = t.client.UpdateItem(callCtx, w.update); err == nil {
-			m.write += units(out.ConsumedCapacity)
+			m.add(0, units(out.ConsumedCapacity))
 			it = out.Attributes
 		}
 	}
@@ -184,7 +213,7 @@ func (t *table) get(ctx context.Context, m *meter, id string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.read += units(out.ConsumedCapacity)
+	m.add(units(out.ConsumedCapacity), 0)
 	if len(out.Item) == 0 {
 		return nil, nil
 	}
@@ -207,7 +236,7 @@ func refused(err error) bool {
 		return true
 	}
 	api, ok := errors.AsType[smithy.APIError](err)
-	if !ok || conflicting(err) {
+	if !ok || conflicting(err) || undecided(err) {
 		return false
 	}
 	if _, throttled := retry.DefaultThrottleErrorCodes[api.ErrorCode()]; throttled {
@@ -223,6 +252,9 @@ func badRecord(err error) bool { return errors.Is(err, ErrBadRecord) }
 func conflicting(err error) bool {
 	if _, ok := errors.AsType[*types.TransactionConflictException](err); ok {
 		return true
+	}
+	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return hasReason(cancelled, "TransactionConflict")
 	}
 	_, ok := errors.AsType[*types.ReplicatedWriteConflictException](err)
 	return ok

@@ -102,7 +102,7 @@ func TestExpressions_DeclareWhatTheyUse(t *testing.T) {
 	all := reflect.ValueOf(e)
 	for i := range all.NumField() {
 		name := all.Type().Field(i).Name
-		x := []expression{e.acquire, e.reacquire, e.takeOver, e.outcome, e.noBody, e.release, e.releasePrior}[i]
+		x := []expression{e.acquire, e.reacquire, e.takeOver, e.takeOverTx, e.outcome, e.noBody, e.release, e.releasePrior, e.step, e.begin}[i]
 		text := x.condition + " " + x.update
 		for placeholder, attribute := range x.names {
 			if !strings.Contains(text, placeholder) {
@@ -117,13 +117,14 @@ func TestExpressions_DeclareWhatTheyUse(t *testing.T) {
 				if attribute != "ttl" {
 					t.Errorf("%s: #expiry is %s", name, attribute)
 				}
+			case "#step": // named when a step is recorded
 			default:
 				if !slices.Contains(attributes, attribute) || placeholder != "#"+attribute {
 					t.Errorf("%s: %s is %q, no attribute of the record", name, placeholder, attribute)
 				}
 			}
 		}
-		for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" (),=<+", c) }) {
+		for _, word := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" (),=<+.", c) }) {
 			if strings.HasPrefix(word, "#") && x.names[word] == "" {
 				t.Errorf("%s uses %s without declaring it", name, word)
 			}

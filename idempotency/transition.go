@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -28,6 +29,11 @@ const (
 	// ended by then (status), is past its lease by the record's own word, and is out once the token is replaced.
 	takeOverCondition = "#attempt = :seen AND (#status = :unknown OR (#status = :inprogress AND #in_progress_expiration < :now))"
 
+	// The same between requests that promise that nothing but staged writes and steps happens. Where no step was recorded,
+	// nothing has: the transaction was not committed, or the record would say so. A step that the late owner records at the
+	// last moment makes this fail, and so does the unknown of an attempt of another form (H3, rule 13).
+	takeOverTxCondition = takeOverCondition + " AND #form = :tx AND attribute_not_exists(#ext) AND attribute_not_exists(#prior_no)"
+
 	// The owner against whoever took the record over, and against its own earlier write whose reply was lost:
 	// only the present token ends an attempt, and it does so once (I3, I4).
 	ownCondition = "#attempt = :mine AND #status = :inprogress"
@@ -41,6 +47,13 @@ const (
 
 	takeOverUpdate = ownUpdate + ", #prior_no = #attempt_no, #prior_started = if_not_exists(#prior_started, #started), " +
 		"#prior_lease = #in_progress_expiration"
+
+	// Steps are added one by one, each under the owner's token: the map is there since the acquire.
+	stepUpdate = "SET #steps.#step = :result, #ext = :true"
+
+	// Where the owner has promised that all effects are steps and staged writes, the record says that a step begins before
+	// it does: an attempt that dies in it, or cannot record it, must not be taken for one that has done nothing.
+	beginUpdate = "SET #ext = :true"
 
 	outcomeRemove = " REMOVE #steps, #prior_no, #prior_started, #prior_lease, #in_progress_expiration"
 
@@ -83,7 +96,7 @@ func betweenWords(c rune) bool { return c != '#' && c != '_' && (c < 'a' || c > 
 
 // expressions are made once for a Runner; only their values differ from call to call.
 type expressions struct {
-	acquire, reacquire, takeOver, outcome, noBody, release, releasePrior expression
+	acquire, reacquire, takeOver, takeOverTx, outcome, noBody, release, releasePrior, step, begin expression
 }
 
 func newExpressions(s Schema) expressions {
@@ -91,17 +104,22 @@ func newExpressions(s Schema) expressions {
 		acquire:      newExpression(s, acquireCondition, ""),
 		reacquire:    newExpression(s, reacquireCondition, ownUpdate),
 		takeOver:     newExpression(s, takeOverCondition, takeOverUpdate),
+		takeOverTx:   newExpression(s, takeOverTxCondition, ownUpdate),
 		outcome:      newExpression(s, ownCondition, outcomeUpdate),
 		noBody:       newExpression(s, ownCondition, noBodyUpdate),
 		release:      newExpression(s, ownCondition, releaseUpdate),
 		releasePrior: newExpression(s, ownCondition, releasePriorUpdate),
+		step:         newExpression(s, ownCondition, stepUpdate),
+		begin:        newExpression(s, ownCondition, beginUpdate),
 	}
 }
 
 // write is one conditional write, ready to be sent, and to be sent again as it is.
 type write struct {
-	put    *dynamodb.PutItemInput
-	update *dynamodb.UpdateItemInput
+	put      *dynamodb.PutItemInput
+	update   *dynamodb.UpdateItemInput
+	transact *dynamodb.TransactWriteItemsInput // put or update, and what commits with it
+	others   int                               // of its actions, those on other records of the key
 
 	// pending says of an item that is in the table (nil: there is none) whether this write may still be needed:
 	// it has not been applied, and its condition could still hold.
@@ -114,6 +132,7 @@ type claim struct {
 	token       string
 	ref         string
 	fingerprint string
+	form        string
 	now         time.Time // the attempt's start
 	leaseEnd    time.Time
 	retention   time.Duration // of a record without an outcome
@@ -127,15 +146,22 @@ func (c claim) expiry() types.AttributeValue {
 
 // acquire creates the record, or replaces one whose window is over.
 func (t *table) acquire(c claim) write {
-	it := t.key(c.id)
+	it := t.newRecord(c)
 	it[t.schema.Expiry] = c.expiry()
 	it[attrStatus] = textValue(string(inProgress))
+	it[attrLease] = timeValue(c.leaseEnd)
+	it[attrSteps] = &types.AttributeValueMemberM{Value: item{}} // what a step is added to
+	return t.create(c, it)
+}
+
+// newRecord is what the first attempt of a window writes of itself.
+func (t *table) newRecord(c claim) item {
+	it := t.key(c.id)
 	it[attrAttempt] = textValue(c.token)
 	it[attrNumber] = numberValue(1)
 	it[attrWindow] = timeValue(c.now)
 	it[attrStarted] = timeValue(c.now)
-	it[attrLease] = timeValue(c.leaseEnd)
-	it[attrForm] = textValue(formDo)
+	it[attrForm] = textValue(c.form)
 	it[attrSchema] = numberValue(schemaVersion)
 	if c.fingerprint != "" {
 		it[attrValidation] = textValue(c.fingerprint)
@@ -143,6 +169,11 @@ func (t *table) acquire(c claim) write {
 	if c.ref != "" {
 		it[attrRef] = textValue(c.ref)
 	}
+	return it
+}
+
+// create puts a record where there is none, or one whose window is over.
+func (t *table) create(c claim, it item) write {
 	return write{
 		put: &dynamodb.PutItemInput{
 			TableName:                aws.String(t.name),
@@ -178,12 +209,17 @@ func (t *table) takeOver(c claim, seen *record) write {
 	return t.claimOver(t.expr.takeOver, c, seen, item{":unknown": textValue(string(unknown))})
 }
 
+// takeOverTx is takeOver where nothing can have happened: there is no unknown to remember.
+func (t *table) takeOverTx(c claim, seen *record) write {
+	return t.claimOver(t.expr.takeOverTx, c, seen, item{":unknown": textValue(string(unknown)), ":tx": textValue(formTx)})
+}
+
 func (t *table) claimOver(e expression, c claim, seen *record, values item) write {
 	values[":seen"] = textValue(seen.token)
 	values[":mine"] = textValue(c.token)
 	values[":one"] = numberValue(1)
 	values[":inprogress"] = textValue(string(inProgress))
-	values[":form"] = textValue(formDo)
+	values[":form"] = textValue(c.form)
 	values[":now"] = timeValue(c.now)
 	values[":lease"] = timeValue(c.leaseEnd)
 	values[":expiry"] = c.expiry()
@@ -216,6 +252,32 @@ func (t *table) leave(o *ownership, s status, expiry time.Time) write {
 		values[":prior_lease"] = timeValue(p.LeaseEnd)
 	}
 	return t.end(o, e, values, s, expiry)
+}
+
+// step records the result of a step.
+func (t *table) step(o *ownership, name string, data []byte) write {
+	e := t.expr.step
+	e.names = maps.Clone(e.names)
+	e.names["#step"] = name
+	w := t.update(o.attempt.id, e, item{
+		":mine": textValue(o.attempt.Token), ":inprogress": textValue(string(inProgress)),
+		":result": jsonValue(data), ":true": &types.AttributeValueMemberBOOL{Value: true},
+	})
+	w.pending = func(rec *record) bool {
+		return rec != nil && rec.token == o.attempt.Token && rec.status == inProgress && rec.steps[name] == nil
+	}
+	return w
+}
+
+// beginSteps says that a step begins.
+func (t *table) beginSteps(o *ownership) write {
+	w := t.update(o.attempt.id, t.expr.begin, item{
+		":mine": textValue(o.attempt.Token), ":inprogress": textValue(string(inProgress)), ":true": &types.AttributeValueMemberBOOL{Value: true},
+	})
+	w.pending = func(rec *record) bool {
+		return rec != nil && rec.token == o.attempt.Token && rec.status == inProgress && !rec.external
+	}
+	return w
 }
 
 func (t *table) end(o *ownership, e expression, values item, s status, expiry time.Time) write {

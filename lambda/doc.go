@@ -63,6 +63,13 @@
 // outcome_unknown. Under [idempotency.Rerun] answers and errors that leave it open go back as they are, since a client that
 // asks again, as after any 502, is right.
 //
+// # Transactions and steps
+//
+// In every wrapper's handler [idempotency.TxFrom] collects writes to DynamoDB that commit with the outcome, and
+// [idempotency.Step] records a part of the work. The function that names the request sets Request.Tx, HTTPConfig.Request
+// behind HTTP. There an [HTTPError] is the answer for a condition that fails. A refused transaction's errorType is
+// WriteError.
+//
 // # Order of wrappers
 //
 // Tracing, metrics and whatever recovers panics go outside of Wrap: replays are then seen too. A wrapper inside

@@ -26,9 +26,19 @@ type HTTPRequest struct {
 	Header http.Header // under canonical names; an HTTP API and a function URL join duplicates by a comma
 	Body   []byte      // decoded where the event has it in base64
 	Caller Caller
-	Event  any // the events.* value; a *http.Request under Middleware
+	Scope  string // whose key it is, once HTTPConfig.Request has run
+	Event  any    // the events.* value; a *http.Request under Middleware
 
 	rawQuery string // the query string, if it cannot be decoded whole
+}
+
+type requestKey struct{}
+
+// RequestFrom returns the request as an HTTP wrapper has read it, with its scope and its decoded body; for the wrapper's handler,
+// to read only. Of a request that takes no key it has neither of the two. It is nil outside of such a handler.
+func RequestFrom(ctx context.Context) *HTTPRequest {
+	q, _ := ctx.Value(requestKey{}).(*HTTPRequest)
+	return q
 }
 
 // Caller is who the front door's authoriser says is calling. The zero value is nobody.
@@ -73,7 +83,8 @@ type HTTPConfig struct {
 	// Request changes what was derived: Scope, Input, Ref, Retention, OnUnknown, Wait. The scope is that of the
 	// authorised caller; where there is none, it must be set here: a tenant that the path names and the authoriser has
 	// checked, or idempotency.GlobalScope. Never take it from the body: a stranger who names another's scope gets that
-	// one's answers. A Wait is bound as the one below. An error goes back as the handler's own would, and nothing is run.
+	// one's answers. A Wait is bound as the one below. An error goes back as the handler's own would, and nothing is
+	// run: an HTTPError, such as one with 403, is the client's answer.
 	Request func(context.Context, *HTTPRequest, *idempotency.Request) error
 
 	// Record says what an answer of this status means. Default: RecordDefault, also where it returns no class.

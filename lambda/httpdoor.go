@@ -35,7 +35,7 @@ func through[In, Out any](r *idempotency.Runner, c HTTPConfig, d door[In, Out], 
 	return func(ctx context.Context, in In) (out Out, _ error) {
 		q, text, isBase64 := d.read(in)
 		if w.passes(q) {
-			return h(ctx, in)
+			return h(context.WithValue(ctx, requestKey{}, q), in)
 		}
 		var first Out
 		res, own, err := w.serve(ctx, q, func() ([]byte, error) { return body(text, isBase64) }, func(ctx context.Context) (response, error) {

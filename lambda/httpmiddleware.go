@@ -56,7 +56,7 @@ func (w *web) serveHTTP(rw http.ResponseWriter, req *http.Request, next http.Han
 	}
 	q.query(req.URL.RawQuery)
 	if w.passes(q) {
-		next.ServeHTTP(rw, req)
+		next.ServeHTTP(rw, req.WithContext(context.WithValue(req.Context(), requestKey{}, q)))
 		return
 	}
 	// With what the handlers before this one have set, to add to.

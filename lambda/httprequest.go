@@ -124,6 +124,7 @@ func (w *web) request(ctx context.Context, q *HTTPRequest, body func() ([]byte, 
 	if req.Wait > maxWait {
 		return req, refuse(problemMisconfigured, fmt.Sprintf("HTTPConfig.Request has set Wait to %v: must be at most %v, since the gateways wait for 29 s or 30 s", req.Wait, maxWait))
 	}
+	q.Scope = req.Scope
 	req.Scope = tenantScope(ctx, req.Scope)
 	return req, nil
 }

@@ -26,8 +26,12 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, body func() ([]byte, er
 	if stop, ok := err.(*refused); ok { //nolint:errorlint // never wrapped
 		return w.refuse(ctx, stop), false, nil
 	}
-	if err != nil {
-		return response{}, true, err // of the user's Request
+	if err != nil { // of the user's Request
+		answer, ok := w.answerOf(err)
+		if ok {
+			err = nil
+		}
+		return answer, !ok, err
 	}
 	if w.lookup(q) {
 		req.Input = idempotency.AnyInput
@@ -41,7 +45,7 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, body func() ([]byte, er
 	said := &told{}
 	res, err := idempotency.Do(ctx, w.runner, req, func(ctx context.Context) (response, error) {
 		attempt = idempotency.AttemptFrom(ctx)
-		first, failed = run(context.WithValue(ctx, toldKey{}, said))
+		first, failed = run(context.WithValue(context.WithValue(ctx, toldKey{}, said), requestKey{}, q))
 		if failed != nil {
 			return response{}, failed
 		}
@@ -57,22 +61,23 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, body func() ([]byte, er
 		return w.recorded(first), nil
 	})
 	switch {
-	// Another attempt's outcome, or an answer of the protocol's before the handler ran or instead of recording it.
-	case res.Replayed, failed == nil && err != nil:
+	case attempt == nil, res.Replayed: // an answer of the protocol's before the handler ran, or another attempt's outcome
 		return w.settle(ctx, req, res, err)
-	// The handler's answer, recorded or not.
 	case err == nil, err == errReleased: //nolint:errorlint // Do hands it back untouched
-		return first, true, nil
+		return first, true, nil // the handler's answer, recorded or not
 	case protocols(err, failed): // it ran, and was not recorded
 		return w.settle(ctx, req, res, err)
-	case attempt.OnUnknown == idempotency.Refuse && w.runner.ClassOf(failed) == idempotency.Ambiguous: // an error or an answer
+	case res.Class == idempotency.Ambiguous && attempt.OnUnknown == idempotency.Refuse && req.Tx == 0:
 		if err == errAmbiguous { //nolint:errorlint // as above
-			failed = fmt.Errorf("%w: its status is %d", err, first.Status)
+			err = fmt.Errorf("%w: its status is %d", err, first.Status)
 		}
-		w.log(ctx, problemUnknown, req, &idempotency.StateError{Err: failed, ID: attempt.RecordID(), Ref: req.Ref, Attempt: attempt.Number})
+		w.log(ctx, problemUnknown, req, &idempotency.StateError{Err: err, ID: attempt.RecordID(), Ref: req.Ref, Attempt: attempt.Number})
 		return problemUnknown.response("", 0), false, nil
 	case err == errAmbiguous: //nolint:errorlint // as above
-		return first, true, nil // under Rerun: a client that asks again after such an answer is right
+		return first, true, nil // the next request runs: a client that asks again after such an answer is right
+	}
+	if answer, ok := w.answerOf(err); ok {
+		return answer, false, nil
 	}
 	return response{}, true, err
 }
@@ -106,6 +111,13 @@ func (w *web) recorded(r response) response {
 // replayedHeader tells a replay from a first answer.
 const replayedHeader = "Idempotent-Replayed"
 
+// replayed marks the answer.
+func (r *response) replayed() {
+	headers := http.Header{replayedHeader: {"true"}}
+	maps.Copy(headers, r.Headers)
+	r.Headers = headers
+}
+
 // settle makes an answer of what the protocol says.
 func (w *web) settle(ctx context.Context, req idempotency.Request, res idempotency.Result[response], err error) (response, bool, error) {
 	if state, ok := err.(*idempotency.StateError); ok && res.Replayed && errors.Is(err, idempotency.ErrLeaseLost) { //nolint:errorlint // the outermost one is Do's
@@ -118,9 +130,7 @@ func (w *web) settle(ctx context.Context, req idempotency.Request, res idempoten
 	}
 	if err == nil {
 		r := res.Value
-		headers := http.Header{replayedHeader: {"true"}}
-		maps.Copy(headers, r.Headers)
-		r.Headers = headers
+		r.replayed()
 		return r, false, nil
 	}
 	var after time.Duration
@@ -131,8 +141,12 @@ func (w *web) settle(ctx context.Context, req idempotency.Request, res idempoten
 		if _, derived := req.Input.(input); derived && e.Field == "Request.Input" {
 			return problemUnreadable.response(e.Rule, 0), false, nil // of the client's body
 		}
-	default:
-		return response{}, true, err // a recorded failure
+	default: // a recorded failure
+		if answer, ok := w.answerOf(err); ok {
+			answer.replayed()
+			return answer, false, nil
+		}
+		return response{}, true, err
 	}
 	p := stateOf(err).problem
 	w.log(ctx, p, req, err)

@@ -1,0 +1,63 @@
+package idempotency
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// commit ends the attempt with its result and what it has staged, in one transaction (I10). done is false if the transaction
+// was refused and nothing is written; err is then the handler's error, with its mark.
+//
+// Without an answer the very same transaction is sent again, and the handler never: it would stage something else (H5, rule
+// 17).
+func (e ending) commit(ctx context.Context, staged []*Write, data []byte, encodeErr error) (a answer, done bool, err error) {
+	actions, mistake := actionsOf(staged)
+	if mistake != nil {
+		return answer{}, false, mistake
+	}
+	as := e.r.outcome(completed, data, encodeErr)
+	w := e.r.table.finish(e.own, as.status, as.body, as.at, e.req.Retention).with(nil, actions)
+	e.own.sentCommit = true
+	rep, err := e.persist(ctx, w, allSends)
+	switch {
+	case err == nil && rep.staged != nil:
+		return answer{}, false, failedWrite(staged, rep.staged)
+	case err == nil:
+		a, err = e.finished(ctx, rep, as, nil)
+		return a, true, err
+	case refused(err) && !badRecord(err):
+		// If an earlier copy has committed all the same, the ending write that follows will say so.
+		return answer{}, false, &WriteError{Index: -1, Err: err}
+	}
+	a, err = e.notRecorded(ctx, err, nil)
+	return a, true, err
+}
+
+// outcome fixes the bytes and the time of an outcome once, to be sent again as they are (rule 22).
+func (r *Runner) outcome(s status, data []byte, encodeErr error) ended {
+	as := ended{status: s, at: r.storedNow(), data: data, encodeErr: encodeErr}
+	if encodeErr == nil {
+		as.body, as.encodeErr = r.table.bodyValue(data)
+	}
+	return as
+}
+
+// storedNow is now as a record has it.
+func (r *Runner) storedNow() time.Time { return r.wallNow().UTC().Truncate(time.Millisecond) }
+
+// failedWrite is the handler's error for a cancelled transaction: of the first staged write whose condition has failed.
+func failedWrite(staged []*Write, reasons []types.CancellationReason) error {
+	for i, r := range reasons {
+		if !failedCondition(r) {
+			continue
+		}
+		if w := staged[i]; w.otherwise != nil {
+			return w.otherwise
+		}
+		p := staged[i].parts()
+		return &WriteError{Index: i, Kind: p.kind, Table: *p.table, Item: r.Item}
+	}
+	return nil // not reached: one of them has
+}

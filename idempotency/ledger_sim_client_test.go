@@ -1,0 +1,260 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// ledgerWorker is a process with a clock of its own, one request at a time. It is also its Runner's client: its way to the
+// table loses, delays and doubles what goes along.
+type ledgerWorker struct {
+	Client // nil: what the library does not call would panic
+	*ledgerSim
+	number int // 3: the reconciler
+	rng    *rand.Rand
+	skew   time.Duration
+	dead   bool
+	asking *ledgerRequest // nil: the reconciler is at work
+}
+
+func (s *ledgerSim) newWorker(number int, seed uint64) *ledgerWorker {
+	w := &ledgerWorker{ledgerSim: s, number: number, rng: rand.New(rand.NewPCG(seed, uint64(number)))}
+	w.skew = time.Duration(w.rng.Int64N(1800)-900) * time.Millisecond
+	return w
+}
+
+func (w *ledgerWorker) clock() time.Time { return time.Now().Add(w.skew) }
+
+func (w *ledgerWorker) chance(percent int) bool { return w.rng.IntN(100) < percent }
+
+func (w *ledgerWorker) upTo(d time.Duration) time.Duration {
+	return time.Duration(w.rng.Int64N(int64(d)))
+}
+
+// mayCrash ends the process: its goroutine, and every call that a deferred function still makes.
+func (w *ledgerWorker) mayCrash(when string) {
+	if w.dead {
+		runtime.Goexit()
+	}
+	if w.number < 3 && w.chance(2) {
+		w.dead = true
+		w.count("crash " + when)
+		w.remark(w.asking, "crash %s", when)
+		runtime.Goexit()
+	}
+}
+
+// ledgerWrite is one write on its way.
+type ledgerWrite struct {
+	name     string
+	payment  *ledgerPayment
+	asking   *ledgerRequest
+	transact *dynamodb.TransactWriteItemsInput
+	send     func() error
+}
+
+// call is one call of the client: one try, and one repetition as the SDK makes it.
+func (w *ledgerWorker) call(ctx context.Context, what ledgerWrite) error {
+	err := w.try(ctx, what)
+	if errors.Is(err, errReset) {
+		if !sleep(ctx, w.upTo(50*time.Millisecond)) {
+			return ctx.Err()
+		}
+		err = w.try(ctx, what)
+	}
+	return err
+}
+
+func (w *ledgerWorker) try(ctx context.Context, what ledgerWrite) error {
+	w.mayCrash("before " + what.name)
+	delay := w.upTo(20 * time.Millisecond)
+	if w.chance(3) {
+		delay = w.upTo(30 * time.Second)
+	}
+	if !sleep(ctx, delay) {
+		return ctx.Err()
+	}
+	fault := w.rng.IntN(100)
+	later := func() { // a copy of the request takes another way
+		w.count("late " + what.name)
+		delay := w.upTo(6 * time.Second)
+		squeezed := int64(0)
+		if p := what.payment; what.transact != nil && w.chance(30) { // the money is elsewhere until then
+			squeezed = w.transfer(p.from, p.to, math.MaxInt64)
+		}
+		w.background.Go(func() {
+			pause(delay)
+			w.transfer(what.payment.to, what.payment.from, squeezed)
+			late := what
+			late.name = "late " + what.name
+			_ = w.reach(w, late)
+		})
+	}
+	switch {
+	case fault < 5:
+		w.remark(what.asking, "%s: lost", what.name)
+		return errReset
+	case fault < 9 && what.payment != nil:
+		w.remark(what.asking, "%s: delayed", what.name)
+		later()
+		return errReset
+	case fault < 12:
+		w.count("throttled")
+		return throttled(what)
+	case fault < 16 && what.payment != nil:
+		w.count("conflict")
+		return conflict(what, w.rng)
+	case fault < 19 && what.payment != nil:
+		later() // and this one
+	}
+	err := w.reach(w, what)
+	if err == nil {
+		w.mayCrash("after " + what.name)
+	}
+	switch {
+	case fault < 30:
+		w.count("lost reply of " + what.name)
+		w.remark(what.asking, "%s: reply lost", what.name)
+		return errReset
+	case fault < 33:
+		sleep(ctx, w.upTo(10*time.Second)) // the reply is late
+	default:
+		sleep(ctx, w.upTo(20*time.Millisecond))
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return w.listed(what, err)
+}
+
+func throttled(what ledgerWrite) error {
+	if what.transact == nil {
+		return &types.ThrottlingException{Message: aws.String("slow down")}
+	}
+	return cancelled(what, 0, "ThrottlingError")
+}
+
+func conflict(what ledgerWrite, rng *rand.Rand) error {
+	if what.transact == nil {
+		return &types.TransactionConflictException{Message: aws.String("another transaction has the item")}
+	}
+	return cancelled(what, rng.IntN(len(what.transact.TransactItems)), "TransactionConflict")
+}
+
+func cancelled(what ledgerWrite, at int, code string) error {
+	reasons := make([]types.CancellationReason, len(what.transact.TransactItems))
+	for i := range reasons {
+		reasons[i].Code = aws.String("None")
+	}
+	reasons[at].Code = &code
+	return &types.TransactionCanceledException{Message: aws.String("cancelled"), CancellationReasons: reasons}
+}
+
+// listed is a cancelled transaction's answer: of several conditions that fail, it need not list all (H4, rule 16).
+func (w *ledgerWorker) listed(what ledgerWrite, err error) error {
+	reply, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok {
+		return err
+	}
+	reasons := slices.Clone(reply.CancellationReasons)
+	if own := failedCondition(reasons[0]); !slices.ContainsFunc(reasons[1:], failedCondition) {
+		return err
+	} else if w.count("business condition failed"); own && w.chance(40) {
+		w.count("record's reason not listed")
+		w.remark(what.asking, "%s: its record's reason is not listed", what.name)
+		reasons[0] = types.CancellationReason{Code: aws.String("None")}
+	}
+	return &types.TransactionCanceledException{Message: reply.Message, CancellationReasons: reasons}
+}
+
+func (w *ledgerWorker) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (out *dynamodb.GetItemOutput, err error) {
+	err = w.call(ctx, ledgerWrite{name: "get", asking: w.asking, send: func() error {
+		out, err = w.inner.GetItem(context.Background(), in)
+		return err
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (w *ledgerWorker) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	what := ledgerWrite{name: "put", payment: w.paymentOf(in.Item)}
+	return ledgerSend(ctx, w, what, func() (*dynamodb.PutItemOutput, error) { return w.inner.PutItem(context.Background(), in) })
+}
+
+func (w *ledgerWorker) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	what := ledgerWrite{name: "update", payment: w.paymentOf(in.Key)}
+	return ledgerSend(ctx, w, what, func() (*dynamodb.UpdateItemOutput, error) { return w.inner.UpdateItem(context.Background(), in) })
+}
+
+func (w *ledgerWorker) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	what := ledgerWrite{name: "commit", transact: in}
+	if own := in.TransactItems[0]; own.Put != nil {
+		what.payment = w.paymentOf(own.Put.Item)
+	} else {
+		what.payment = w.paymentOf(own.Update.Key)
+	}
+	w.remember(in)
+	return ledgerSend(ctx, w, what, func() (*dynamodb.TransactWriteItemsOutput, error) {
+		if w.forgetful {
+			again := *in
+			again.ClientRequestToken = nil // the SDK makes a new one
+			return w.inner.TransactWriteItems(context.Background(), &again)
+		}
+		return w.inner.TransactWriteItems(context.Background(), in)
+	})
+}
+
+// Scan goes through as it is: four goroutines of the library make it, in any order.
+func (w *ledgerWorker) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	return w.inner.Scan(ctx, in)
+}
+
+// remember checks that a ClientRequestToken stands for one transaction (rule 18).
+func (w *ledgerWorker) remember(in *dynamodb.TransactWriteItemsInput) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	token := aws.ToString(in.ClientRequestToken)
+	if before := w.sent[token]; before != nil && !reflect.DeepEqual(before.TransactItems, in.TransactItems) {
+		w.fail("rule 18: a ClientRequestToken was used for two transactions")
+	}
+	w.sent[token] = in
+}
+
+func ledgerSend[Out any](ctx context.Context, w *ledgerWorker, what ledgerWrite, send func() (*Out, error)) (*Out, error) {
+	replies := make(chan *Out, 5) // the last one is taken: a late copy's comes after nobody listens
+	what.asking = w.asking
+	what.send = func() error {
+		out, err := send()
+		if err == nil {
+			replies <- out
+		}
+		return err
+	}
+	if err := w.call(ctx, what); err != nil {
+		return nil, err
+	}
+	return <-replies, nil
+}
+
+func (s *ledgerSim) paymentOf(key item) *ledgerPayment {
+	id := key["id"].(*types.AttributeValueMemberS).Value
+	for _, p := range s.payments {
+		if p.id == id {
+			return p
+		}
+	}
+	s.t.Errorf("schedule %d: a write to %q", s.seed, id)
+	return nil
+}

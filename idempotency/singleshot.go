@@ -1,0 +1,182 @@
+package idempotency
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// shot is a run without a claim: its handler only reads and stages, and its commit is what acquires the key.
+type shot struct {
+	ending
+	staged []*Write
+	seen   *record // what the transaction was to be written over
+}
+
+// singleShot runs the handler and commits its outcome with what it has staged, in one call. The table is asked last, so that
+// whatever the handler says may be about its own earlier effect (H4): before its error goes back, and before a business
+// condition is believed, the record is looked at (rules 15 and 16).
+func (c *call) singleShot(ctx context.Context, h handler) (answer, error) {
+	if err := ctx.Err(); err != nil {
+		return answer{}, c.noTime(ctx, fmt.Errorf("%w: the context has ended: %w", ErrNoTime, context.Cause(ctx)))
+	}
+	times, err := c.r.plan(ctx)
+	if errors.Is(err, ErrNoTime) {
+		err = c.noTime(ctx, err)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	own := &ownership{times: times, attempt: Attempt{Token: rand.Text(), OnUnknown: c.req.OnUnknown, id: c.id}}
+	running := newRunning(c, own)
+	handling, cancel := c.r.handling(running.in(ctx), times)
+	defer cancel()
+	s := shot{ending: ending{call: c, own: own, began: c.r.wallNow()}}
+	defer running.end()
+	handlerErr := h.run(handling) // a panic goes on by itself: there is nothing to end
+	running.end()
+	if handlerErr != nil {
+		return s.failed(ctx, handlerErr)
+	}
+	s.staged = running.tx.staged()
+	actions, err := actionsOf(s.staged)
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	data, encodeErr := h.encode()
+	return s.commit(ctx, c.r.outcome(completed, data, encodeErr), actions, nil)
+}
+
+// commit makes this run's outcome the key's, or finds the outcome that is already there. Every round makes one decision: the
+// record that it met is the next one's starting point.
+func (s shot) commit(ctx context.Context, as ended, actions []types.TransactWriteItem, handlerErr error) (answer, error) {
+	seen, err := s.locate(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	for range maxRounds {
+		if seen != nil {
+			found, again, err := s.decide(ctx, seen)
+			if err != nil || found != nil {
+				return answer{replayed: found}, err
+			}
+			seen = again
+		}
+		// Now, and not when the handler ended: a lease or a window may have ended since, perhaps in a wait for it.
+		as.at = s.r.storedNow()
+		w, others := s.write(as, seen), s.alone(as, seen)
+		if as.status == completed || len(others) > 0 {
+			w = w.with(others, actions)
+		}
+		s.own.sentCommit, s.seen = s.own.sentCommit || as.status == completed, seen
+		rep, err := s.persist(ctx, w, allSends)
+		switch {
+		case err != nil && refused(err) && !badRecord(err) && as.status == completed:
+			// Nothing is written, unless by an earlier copy, which the look will find.
+			return s.failed(ctx, &WriteError{Index: -1, Err: err})
+		case err != nil && refused(err):
+			return answer{}, s.unavailable(ctx, "record", err)
+		case err != nil:
+			return s.notRecorded(ctx, err, handlerErr)
+		case rep.staged != nil:
+			return s.failed(ctx, failedWrite(s.staged, rep.staged))
+		case rep.applied, rep.rec != nil && rep.rec.token == s.own.attempt.Token && rep.rec.finished():
+			return s.finished(ctx, rep, as, handlerErr)
+		case rep.elsewhere:
+			if seen, err = s.find(ctx); err != nil {
+				return answer{}, err
+			}
+			continue
+		}
+		seen = rep.rec
+	}
+	return answer{}, s.refuse(ctx, KindInProgress, ErrInProgress, nil)
+}
+
+// failed ends a run that has nothing to commit. An outcome that is there goes before the handler's error, which may be about
+// that very outcome. A terminal failure is recorded by the condition that would have committed, which is the look.
+func (s shot) failed(ctx context.Context, handlerErr error) (answer, error) {
+	class := s.r.cfg.classify(handlerErr)
+	handlerErr = unmarked(handlerErr)
+	if class == Recorded {
+		data, encodeErr := encodeFailure(handlerErr)
+		return s.commit(ctx, s.r.outcome(failed, data, encodeErr), nil, handlerErr)
+	}
+	if s.own.sentCommit {
+		return s.keepOut(ctx, class, handlerErr)
+	}
+	reading, cancel := s.r.ending(ctx, s.own.times)
+	defer cancel()
+	rec, err := s.find(reading)
+	if err != nil {
+		return answer{}, err
+	}
+	if rec != nil && (rec.finished() || s.match(rec) != nil) {
+		return s.met(ctx, rec)
+	}
+	s.tell(ctx, KindReleased, handlerErr)
+	return answer{class: class}, handlerErr
+}
+
+// met is the answer that a record which is there has for this request.
+func (s shot) met(ctx context.Context, rec *record) (answer, error) {
+	if err := s.match(rec); err != nil {
+		return answer{}, s.mismatch(ctx, err)
+	}
+	return answer{replayed: rec}, nil
+}
+
+// keepOut is the look of a run whose transaction was sent and refused: it writes, since a copy of the transaction may still be
+// on its way, and only a record can keep that from committing after the caller has been told that nothing happened. Without an
+// answer that copy, or an earlier one, may have committed.
+func (s shot) keepOut(ctx context.Context, class Class, handlerErr error) (answer, error) {
+	for range maxRounds {
+		s.own.attempt.id, s.own.attempt.Token = s.id, rand.Text()
+		now := s.r.storedNow()
+		cl := claim{
+			id: s.id, token: s.own.attempt.Token, ref: s.req.Ref, fingerprint: s.fingerprint, form: formTx,
+			now: now, leaseEnd: now, retention: s.unknownRetention(),
+		}
+		rep, err := s.persist(ctx, s.r.table.keepOut(cl, s.seen, s.seen != nil && s.inside(s.seen)), allSends)
+		rec := rep.rec
+		switch {
+		case err != nil:
+			return s.notRecorded(ctx, err, handlerErr)
+		case !rep.applied && rec != nil && rec.token != cl.token && !rec.free(now) && (rec.finished() || s.match(rec) != nil):
+			return s.met(ctx, rec)
+		case !rep.applied && s.seen == nil && (rec == nil || rec.free(now)):
+			continue // what was met is gone: there is still nothing that keeps the copy out
+		}
+		// Written; or there is a record by now that is not the one under whose condition the transaction was sent.
+		s.tell(ctx, KindReleased, handlerErr)
+		return answer{class: class}, handlerErr
+	}
+	return s.notRecorded(ctx, errUnsettled, handlerErr)
+}
+
+var errUnsettled = errors.New("a transaction was sent, and the record keeps changing")
+
+// write is the record's part, with a token of its own (rule 21).
+func (s shot) write(as ended, seen *record) write {
+	s.own.attempt.id, s.own.attempt.Token = s.id, rand.Text()
+	cl := claim{
+		id: s.id, token: s.own.attempt.Token, ref: s.req.Ref, fingerprint: s.fingerprint, form: formTx,
+		now: s.own.times.start, retention: s.req.Retention,
+	}
+	return s.r.table.shot(cl, as, seen, seen != nil && s.inside(seen))
+}
+
+// alone are conditions on the records that the key has under other secrets, while these rotate: in one transaction with the
+// own write, so that of two workers that write under different ids one commits (rule 27).
+func (s shot) alone(as ended, seen *record) []types.TransactWriteItem {
+	var checks []types.TransactWriteItem
+	for _, id := range s.ids {
+		if id != s.id {
+			checks = append(checks, s.r.table.free(claim{id: id, token: s.own.attempt.Token, now: as.at}, seen != nil))
+		}
+	}
+	return checks
+}

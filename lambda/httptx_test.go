@@ -1,0 +1,172 @@
+package lambda_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/oncekey/oncekey/idempotency"
+	"github.com/oncekey/oncekey/lambda"
+	"github.com/oncekey/oncekey/localtest"
+)
+
+// Transactions behind each door: the answer commits with what was staged, and an HTTPError says what a condition means.
+
+// inTx asks for a transaction. The caller is that of the door.
+func inTx(mode idempotency.TxMode) func(context.Context, *lambda.HTTPRequest, *idempotency.Request) error {
+	return func(_ context.Context, q *lambda.HTTPRequest, req *idempotency.Request) error {
+		if req.Scope == "" {
+			req.Scope = q.Header.Get("X-Session")
+		}
+		req.Tx = mode
+		return nil
+	}
+}
+
+// row is a place in the fixture's table that is no record: its key is the only thing about it.
+func row(t *testing.T, f fixture, id string) bool {
+	t.Helper()
+	out, err := f.db.Client().GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &f.table, Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Item != nil
+}
+
+// C47 through HTTP.
+func TestHTTP_Transactions(t *testing.T) {
+	t.Parallel()
+	tooMuch := &lambda.HTTPError{Status: http.StatusPaymentRequired, Header: http.Header{"Content-Type": {"text/plain"}, "Set-Cookie": {"s=1"}}, Body: "too much"}
+	type key struct {
+		ID string `dynamodbav:"id"`
+	}
+	for name, mode := range map[string]idempotency.TxMode{"none": 0, "claimed": idempotency.Claimed, "single-shot": idempotency.SingleShot} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			atEachDoor(t, lambda.HTTPConfig{Request: inTx(mode)}, func(t *testing.T, f fixture, open func(lambda.HTTPConfig, handling) gate) {
+				var otherwise error
+				runs := 0
+				g := open(lambda.HTTPConfig{}, func(ctx context.Context, _ *lambda.HTTPRequest) (reaction, error) {
+					runs++
+					tx := idempotency.TxFrom(ctx)
+					tx.Put(f.table, key{"row"}).If("attribute_not_exists(id)").Else(otherwise)
+					return created(runs), nil
+				})
+				otherwise = idempotency.Terminal(tooMuch)
+				for range 2 {
+					if r := must(t, g, pay("k1")); r.status != 201 || r.body != created(1).body {
+						t.Errorf("got %+v", r)
+					}
+				}
+				once := mode != idempotency.SingleShot // whose handler runs for a replay, too
+				if !row(t, f, "row") || once && runs != 1 {
+					t.Errorf("row %v, %d runs", row(t, f, "row"), runs)
+				}
+				for _, replayed := range []string{"", "true"} { // recorded, and replayed as an answer
+					r := must(t, g, pay("k2"))
+					if r.status != 402 || r.body != "too much" || r.header.Get("Content-Type") != "text/plain" || r.header.Get("Idempotent-Replayed") != replayed || (r.header.Get("Set-Cookie") == "") != (replayed == "true") {
+						t.Errorf("want replayed %q, got %+v", replayed, r)
+					}
+				}
+				otherwise = tooMuch
+				for range 2 { // not recorded
+					if r := must(t, g, pay("k3")); r.status != 402 || r.header.Get("Idempotent-Replayed") != "" {
+						t.Errorf("got %+v", r)
+					}
+				}
+				if once && runs != 4 {
+					t.Errorf("%d runs", runs)
+				}
+			})
+		})
+	}
+}
+
+// A commit that is refused, where the user's Classify takes that for ambiguous: the client hears of the unknown, as from a
+// handler that returns such an error.
+func TestHTTP_RefusedCommitIsAmbiguous(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, idempotency.Config{Classify: func(error) idempotency.Class { return idempotency.Ambiguous }})
+	g := doors["HTTPAPI"](t, f.Runner, lambda.HTTPConfig{}, func(ctx context.Context, _ *lambda.HTTPRequest) (reaction, error) {
+		idempotency.TxFrom(ctx).Put(f.table, map[string]string{"id": "row"})
+		return created(1), nil
+	})
+	f.db.Inject(localtest.Fault{Operation: "TransactWriteItems", Kind: localtest.AccessDenied})
+	for range 2 {
+		wantProblem(t, must(t, g, pay("k")), 409, "outcome_unknown", false)
+	}
+}
+
+// An HTTPError is an error: a handler's is released or recorded by its mark, whatever its status, and so is one of
+// HTTPConfig.Request's, after which nothing runs.
+func TestHTTP_HTTPError(t *testing.T) {
+	t.Parallel()
+	forbidden := &lambda.HTTPError{Status: http.StatusForbidden, Body: "no"}
+	atEventDoors(t, lambda.HTTPConfig{}, func(t *testing.T, f fixture, open func(lambda.HTTPConfig, handling) gate) {
+		runs := 0
+		g := open(lambda.HTTPConfig{}, func(_ context.Context, q *lambda.HTTPRequest) (reaction, error) {
+			runs++
+			if string(q.Body) == "final" {
+				return reaction{}, idempotency.Terminal(forbidden)
+			}
+			return reaction{}, forbidden
+		})
+		for range 2 {
+			if r := must(t, g, pay("k1")); r.status != 403 || r.body != "no" || r.header.Get("Idempotent-Replayed") != "" {
+				t.Errorf("got %+v", r)
+			}
+		}
+		for _, replayed := range []string{"", "true"} {
+			if r := must(t, g, pay("k2").with(func(c *call) { c.body = "final" })); r.status != 403 || r.body != "no" || r.header.Get("Idempotent-Replayed") != replayed {
+				t.Errorf("got %+v", r)
+			}
+		}
+		if runs != 3 {
+			t.Errorf("%d runs", runs)
+		}
+		calls := len(f.db.Calls(""))
+		refuses := open(lambda.HTTPConfig{Request: func(context.Context, *lambda.HTTPRequest, *idempotency.Request) error { return forbidden }}, func(context.Context, *lambda.HTTPRequest) (reaction, error) {
+			t.Error("it ran")
+			return reaction{}, nil
+		})
+		if r := must(t, refuses, pay("k3")); r.status != 403 || r.body != "no" || len(f.db.Calls("")) != calls {
+			t.Errorf("got %+v", r)
+		}
+	})
+	wrapped := errors.Join(errors.New("while paying"), &lambda.HTTPError{Status: 7})
+	g := doors["HTTPAPI"](t, newFixture(t, idempotency.Config{}).Runner, lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) { return reaction{}, wrapped })
+	if _, err := g(t.Context(), pay("k")); err != wrapped { //nolint:errorlint // untouched: 7 is no status
+		t.Errorf("got %v", err)
+	}
+}
+
+// The handler finds what the wrapper has read: the caller, and the body decoded.
+func TestRequestFrom(t *testing.T) {
+	t.Parallel()
+	atEachDoor(t, lambda.HTTPConfig{}, func(t *testing.T, _ fixture, open func(lambda.HTTPConfig, handling) gate) {
+		g := open(lambda.HTTPConfig{}, func(ctx context.Context, _ *lambda.HTTPRequest) (reaction, error) {
+			q := lambda.RequestFrom(ctx)
+			if q == nil || string(q.Body) != `{"amount":5}` || q.Method != http.MethodPost || q.Event == nil {
+				t.Errorf("got %+v", q)
+			}
+			return created(1), nil
+		})
+		must(t, g, pay("k"))
+	})
+	atEventDoors(t, lambda.HTTPConfig{}, func(t *testing.T, _ fixture, open func(lambda.HTTPConfig, handling) gate) {
+		g := open(lambda.HTTPConfig{}, func(ctx context.Context, _ *lambda.HTTPRequest) (reaction, error) {
+			if q := lambda.RequestFrom(ctx); string(q.Body) != `{"amount":5}` {
+				t.Errorf("got %+v", q)
+			}
+			return created(1), nil
+		})
+		must(t, g, pay("k").with(func(c *call) { c.base64 = true }))
+	})
+	if lambda.RequestFrom(t.Context()) != nil {
+		t.Error("a request outside of a handler")
+	}
+}
