@@ -29,7 +29,7 @@ test: ## Run the tests; one to two minutes.
 	go test ./...
 
 .PHONY: check
-check: modules format compile lint docs validate cover ## Run all that a change has to pass; edits nothing.
+check: modules format compile lint docs validate cover ledger ## Run all that a change has to pass; edits nothing.
 
 .PHONY: demo
 demo: ## Run the payments function through retries, lost replies and a crash, on this machine.
@@ -42,9 +42,9 @@ DOOR ?= http-api
 serve: ## Keep the payments function up behind the front door DOOR on ADDR, and print curl lines for it.
 	go run ./lambda/payments/demo -serve $(ADDR) -door $(DOOR)
 
-.PHONY: build build-PaymentsFunction
+.PHONY: build build-PaymentsFunction build-ReconcileFunction
 build: build-PaymentsFunction ## Build the payments function for Lambda into ARTIFACTS_DIR.
-build-PaymentsFunction: # what `sam build` calls
+build-PaymentsFunction build-ReconcileFunction: # what `sam build` calls: one binary, FRONT_DOOR says which it is
 	$(LAMBDA) $(BUILD) -o '$(ARTIFACTS_DIR)/bootstrap' ./lambda/payments
 
 .PHONY: validate
@@ -96,7 +96,7 @@ clean: ## Remove what these targets made.
 	rm -rf .cache .aws-sam
 
 # The parts of check, cheap first.
-.PHONY: modules format compile lint docs cover
+.PHONY: modules format compile lint docs cover ledger
 modules:
 	go mod tidy -diff
 	go mod verify
@@ -117,3 +117,6 @@ cover:
 	mkdir -p .cache
 	go test -race -shuffle=on -count=1 -timeout=20m -coverprofile=.cache/cover.out $(PACKAGES)
 	@awk -v pkg=$(MODULE)/idempotency -v floor=90 -f .ci/coverage.awk .cache/cover.out
+# The transactions' property at full length, without the race detector: a minute or two.
+ledger:
+	go test -count=1 -timeout=20m -run '^TestLedger$$' ./idempotency -ledger.schedules=10000

@@ -17,7 +17,7 @@ type check struct {
 	frontDoor string // with restarted: whose events the function takes from then on; "": those of other functions
 	event     string // "@" names an event file of the payments function
 
-	receipt         string // the answer; "": it is an error
+	receipt         string // the whole answer; "": it is an error
 	errorType, says string // the error's type, and what its message has in it
 	again           bool   // the answer has the very bytes of the event's last one
 
@@ -32,6 +32,7 @@ const (
 	withoutOwner = `{"idempotencyKey":"k1","order":"20","amount":1,"currency":"EUR","card":"card_visa"}`
 	withoutKey   = `{"customer":"c1","order":"20","amount":1,"currency":"EUR","card":"card_visa"}`
 	tooSlow      = `{"idempotencyKey":"k2","customer":"c1","order":"21","amount":1,"currency":"EUR","card":"` + slowCard + `"}`
+	overLimit    = `{"idempotencyKey":"k3","customer":"c1","order":"23","amount":1000001,"currency":"EUR","card":"card_visa"}`
 	declined     = "card declined: insufficient_funds"
 )
 
@@ -49,6 +50,10 @@ var checks = []check{
 	{
 		what: "  a retry gives the same one and asks nobody", event: "@payment-declined",
 		errorType: "CardDeclined", says: declined, again: true,
+	},
+	{
+		what: "a payment above the limit is an error before anything is charged", event: overLimit,
+		errorType: "OverLimit", says: "spending limit",
 	},
 	{
 		what: "a payment without amount says so", event: "@payment-without-amount",
@@ -85,6 +90,10 @@ var checks = []check{
 	{
 		what: "  and the unknown outcome is as unknown", event: tooSlow,
 		errorType: "IdempotencyOutcomeUnknown", says: "outcome unknown", again: true,
+	},
+	{
+		what: "on a schedule the reconciler leaves it, since the processor cannot be asked", restarted: true, frontDoor: "schedule",
+		event: `{"source":"aws.events"}`, receipt: `{"completed":0,"notDone":0,"left":1}`,
 	},
 }
 

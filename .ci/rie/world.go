@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// table is as template.yaml makes it, as far as the function sees.
+// table is as template.yaml makes both, as far as the function sees.
 const table = `{
-	"TableName": "idempotency",
+	"TableName": %q,
 	"BillingMode": "PAY_PER_REQUEST",
 	"AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
 	"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]
@@ -51,15 +51,17 @@ func (w *world) begin(ctx context.Context) error {
 		return err
 	}
 	w.endpoint = "http://" + address
-	if err := w.createTable(ctx); err != nil {
-		return err
+	for _, name := range []string{"idempotency", "ledger"} {
+		if err := w.createTable(ctx, name); err != nil {
+			return err
+		}
 	}
 	return w.restart(ctx, "")
 }
 
 // createTable calls the server as an SDK would. This module has none: it shall only pin the emulator.
-func (w *world) createTable(ctx context.Context) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.endpoint, strings.NewReader(table))
+func (w *world) createTable(ctx context.Context, name string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.endpoint, strings.NewReader(fmt.Sprintf(table, name)))
 	if err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func (w *world) createTable(ctx context.Context) error {
 		err = fmt.Errorf("status %d: %s", status, body)
 	}
 	if err != nil {
-		return fmt.Errorf("create the table: %w", err)
+		return fmt.Errorf("create the table %s: %w", name, err)
 	}
 	return nil
 }
@@ -86,6 +88,7 @@ func (w *world) restart(ctx context.Context, frontDoor string) (err error) {
 	}
 	w.emulator, err = startEmulator(ctx, w.bin, []string{
 		"IDEMPOTENCY_TABLE=idempotency",
+		"LEDGER_TABLE=ledger",
 		"FRONT_DOOR=" + frontDoor,
 		"CARD_PROCESSOR_URL=" + w.processor.URL,
 		"AWS_ENDPOINT_URL_DYNAMODB=" + w.endpoint,

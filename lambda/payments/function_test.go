@@ -29,6 +29,7 @@ func deploy(t *testing.T, env ...string) deployment {
 		Timeout: 30 * time.Second, // a busy machine is no fault
 		Env: append([]string{
 			"IDEMPOTENCY_TABLE=" + db.CreateTable(t, idempotency.Table("idempotency", idempotency.Schema{})),
+			"LEDGER_TABLE=" + db.CreateTable(t, idempotency.Table("ledger", idempotency.Schema{})),
 			"CARD_PROCESSOR_URL=" + processor.URL,
 			"AWS_ENDPOINT_URL_DYNAMODB=" + db.Listen(t),
 		}, env...),
@@ -104,6 +105,30 @@ func TestFunction_UnclearChargeIsNotRepeated(t *testing.T) {
 		if r := d.invoke(t, event); r.Error == nil || r.Error.Type != want {
 			t.Errorf("answer %s, %v, want %s", r.Payload, r.Error, want)
 		}
+	}
+}
+
+// What it settles is shown by the tests of the reconciler, and by the demo.
+func TestFunction_ReconcilerIsAnotherDoor(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, "FRONT_DOOR=schedule", "GRACE=0s")
+	r := d.invoke(t, `{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`)
+	if r.Error != nil || string(r.Payload) != `{"completed":0,"notDone":0,"left":0}` {
+		t.Errorf("answer %s, %v, want counts", r.Payload, r.Error)
+	}
+}
+
+func TestFunction_OverLimitIsRecorded(t *testing.T) {
+	t.Parallel()
+	d := deploy(t)
+	for range 2 {
+		r := d.invoke(t, strings.Replace(event, "4990", "1000001", 1))
+		if r.Error == nil || r.Error.Type != "OverLimit" || r.Error.Message != "spending limit of 1000000 reached" {
+			t.Errorf("answer %s, %v, want OverLimit", r.Payload, r.Error)
+		}
+	}
+	if d.cards.Requests() != 0 {
+		t.Errorf("%d requests to the processor, want none", d.cards.Requests())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/oncekey/oncekey/lambda"
 	"github.com/oncekey/oncekey/lambda/payments/demo/frontdoor"
 	"github.com/oncekey/oncekey/lambda/payments/internal/cardprocessor"
+	"github.com/oncekey/oncekey/localtest"
 )
 
 // site is the example behind one front door.
@@ -121,6 +122,7 @@ func TestHTTP_Story(t *testing.T) {
 		for range 2 {
 			s.wantCode(s.pay("k3", strings.Replace(order, "card_visa", cardprocessor.DeclinedCard, 1)), 402, "insufficient_funds")
 		}
+		s.wantCode(s.pay("k4", strings.Replace(order, "4990", "1000000", 1)), 402, "over_limit")
 		s.wantCode(s.send(http.MethodGet, "bob", "k1", ""), 404, "idempotency_key_not_found")
 		if other := s.send(http.MethodPost, "bob", "k1", order); other.status != http.StatusCreated || other.header.Get("Idempotent-Replayed") != "" {
 			s.t.Errorf("another customer with the same key: %+v", other)
@@ -176,10 +178,8 @@ func TestAsk_OtherMethods(t *testing.T) {
 		{http.MethodPut, "method_not_allowed", "GET, HEAD, POST", http.StatusMethodNotAllowed},
 		{http.MethodPatch, "method_not_allowed", "GET, HEAD, POST", http.StatusMethodNotAllowed},
 		{http.MethodDelete, "method_not_allowed", "GET, HEAD, POST", http.StatusMethodNotAllowed},
-		{http.MethodGet, "idempotency_key_missing", "", http.StatusBadRequest},
-		{http.MethodHead, "idempotency_key_missing", "", http.StatusBadRequest},
 	} {
-		a, err := payments{}.ask(t.Context(), question{method: c.method})
+		a, err := payments{}.ask(t.Context(), &lambda.HTTPRequest{Method: c.method})
 		if err != nil || a.status != c.status || a.headers["Allow"] != c.allow || !strings.Contains(a.body, c.code) {
 			t.Errorf("%s: %+v, %v, want %d %s, Allow: %s", c.method, a, err, c.status, c.code, c.allow)
 		}
@@ -207,6 +207,16 @@ func TestHTTP_ALBCallerIsOne(t *testing.T) {
 		if err := scopeOfALB(t.Context(), q, &req); err != nil || req.Scope != want {
 			t.Errorf("%q: scope %q, %v, want %q", identities, req.Scope, err, want)
 		}
+	}
+}
+
+// Booking is refused when the card is charged: the outcome of this very run is unknown, and the client hears so.
+func TestHTTP_RefusedBookingIsAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	s := behindDoor(t, "http-api")
+	s.db.Inject(localtest.Fault{Operation: "TransactWriteItems", Kind: localtest.AccessDenied})
+	for range 2 {
+		s.wantCode(s.pay("k1", order), http.StatusConflict, "outcome_unknown")
 	}
 }
 

@@ -1,12 +1,16 @@
 // Command payments is a Lambda function that takes a payment once per customer and idempotency key: a retry gets
-// the first attempt's receipt, and no second charge.
+// the first attempt's receipt, no second charge, and no second row in the ledger. On a schedule it is the reconciler,
+// which settles the payments whose attempt ended without telling.
 //
 // Its settings, all from the environment:
 //
 //	IDEMPOTENCY_TABLE   the table of records; required
-//	ON_UNKNOWN          after an attempt that ended without telling: refuse (default) or rerun
+//	LEDGER_TABLE        the table of what was charged; required
 //	CARD_PROCESSOR_URL  where cards are charged; without it nothing is, and every card is accepted
-//	FRONT_DOOR          http-api, rest-api, function-url or alb; without it other functions invoke this one
+//	FRONT_DOOR          http-api, rest-api, function-url or alb; without it other functions invoke this one; schedule:
+//	                    this is the reconciler
+//	ON_UNKNOWN          after an attempt that ended without telling: refuse (default) or rerun
+//	GRACE               of the reconciler: how long after its lease an attempt may still charge, 10m by default
 //
 // The AWS SDK reads its own: region, credentials, and AWS_ENDPOINT_URL_DYNAMODB for a local DynamoDB.
 package main
@@ -14,10 +18,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -37,32 +41,58 @@ func main() {
 
 // setup runs once per process: clients and Runner are shared by all its invocations.
 func setup(ctx context.Context, getenv func(string) string) (handler, error) {
-	table := getenv("IDEMPOTENCY_TABLE")
-	if table == "" {
-		return nil, errors.New("IDEMPOTENCY_TABLE is not set: it names the table of records")
-	}
-	onUnknown, err := parseOnUnknown(getenv("ON_UNKNOWN"))
-	if err != nil {
-		return nil, err
+	for name, what := range map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "what was charged"} {
+		if getenv(name) == "" {
+			return nil, fmt.Errorf("%s is not set: it names the table of %s", name, what)
+		}
 	}
 	cards, err := newProcessor(getenv("CARD_PROCESSOR_URL"))
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
 	}
-	runner, err := idempotency.New(dynamodb.NewFromConfig(cfg), idempotency.Config{
-		Table:     table,
-		OnUnknown: onUnknown,
-		Observe:   idempotency.Log(slog.Default()),
-	})
+	client := dynamodb.NewFromConfig(aws)
+	s := payments{cards, ledger{client, getenv("LEDGER_TABLE")}}
+	cfg := idempotency.Config{
+		Table:            getenv("IDEMPOTENCY_TABLE"),
+		UnknownRetention: unknownRetention,
+		Classify:         unlessMarked,
+		Observe:          idempotency.Log(slog.Default()),
+	}
+	if getenv("FRONT_DOOR") == "schedule" {
+		return reconciling(client, cfg, s, cmp.Or(getenv("GRACE"), "10m"))
+	}
+	if cfg.OnUnknown, err = parseOnUnknown(getenv("ON_UNKNOWN")); err != nil {
+		return nil, err
+	}
+	runner, err := idempotency.New(client, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return behind(getenv("FRONT_DOOR"), runner, payments{cards})
+	return behind(getenv("FRONT_DOOR"), runner, s)
 }
+
+func reconciling(client *dynamodb.Client, cfg idempotency.Config, s payments, grace string) (handler, error) {
+	d, err := time.ParseDuration(grace)
+	if err != nil || d < 0 {
+		return nil, fmt.Errorf("GRACE is %q: must be a duration such as 10m", grace)
+	}
+	runner, err := idempotency.New(client, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return started(reconciler{s, runner, d}.reconcile), nil
+}
+
+// unknownRetention is for how long an unknown is there to be settled: by the reconciler, or by who repairs it.
+const unknownRetention = 7 * 24 * time.Hour
+
+// unlessMarked is what an error means on which the handler has put no mark: unknown. Above all it is one of the commit, when
+// the ledger's table refuses: the card is charged by then, and a released key would be no business of the reconciler's.
+func unlessMarked(error) idempotency.Class { return idempotency.Ambiguous }
 
 // parseOnUnknown reads the policy. Rerun is right for this handler, whose one effect carries a downstream key;
 // refusing is the default all the same, until whoever deploys it knows that the processor honours that key.

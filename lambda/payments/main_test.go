@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -18,19 +19,34 @@ func TestMain(m *testing.M) {
 
 func TestSetup_RefusesWhatCannotBeRight(t *testing.T) {
 	t.Parallel()
-	for variable, env := range map[string]map[string]string{
-		"IDEMPOTENCY_TABLE":  {},
-		"ON_UNKNOWN":         {"IDEMPOTENCY_TABLE": "records", "ON_UNKNOWN": "ignore"},
-		"CARD_PROCESSOR_URL": {"IDEMPOTENCY_TABLE": "records", "CARD_PROCESSOR_URL": "localhost:8080"},
-		"FRONT_DOOR":         {"IDEMPOTENCY_TABLE": "records", "FRONT_DOOR": "window"},
+	right := map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "ledger"}
+	for variable, value := range map[string]string{
+		"IDEMPOTENCY_TABLE": "", "LEDGER_TABLE": "", "ON_UNKNOWN": "ignore", "CARD_PROCESSOR_URL": "localhost:8080",
+		"FRONT_DOOR": "window", "GRACE": "soon", "GRACE ": "-1s",
 	} {
 		t.Run(variable, func(t *testing.T) {
 			t.Parallel()
+			variable := strings.TrimSpace(variable)
+			env := maps.Clone(right)
+			env[variable] = value
+			if variable == "GRACE" {
+				env["FRONT_DOOR"] = "schedule"
+			}
 			_, err := setup(t.Context(), func(name string) string { return env[name] })
-			if err == nil || !strings.Contains(err.Error(), variable) {
+			if err == nil || !strings.HasPrefix(err.Error(), variable) {
 				t.Errorf("error %v, want one that names %s", err, variable)
 			}
 		})
+	}
+}
+
+func TestSetup_TakesWhatIsRight(t *testing.T) {
+	t.Parallel()
+	for _, door := range []string{"", "http-api", "rest-api", "function-url", "alb", "schedule"} {
+		env := map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "ledger", "FRONT_DOOR": door}
+		if h, err := setup(t.Context(), func(name string) string { return env[name] }); err != nil || h == nil {
+			t.Errorf("%q: %v", door, err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"time"
 
 	"github.com/oncekey/oncekey/idempotency"
 )
@@ -39,11 +40,17 @@ func (e *InvalidPayment) Error() string {
 	return fmt.Sprintf("invalid payment: %s %s", e.Field, e.Rule)
 }
 
+// The operations. Their outcomes have different forms, and so their records have different names.
+const (
+	byEvent  = "create-payment-event" // a Receipt
+	overHTTP = "create-payment"       // an answer
+)
+
 // request says which logical request a payment is. Its Input is left to the wrapper: the whole event, so that a
 // key which comes back with another amount is refused.
 func request(_ context.Context, p Payment) (idempotency.Request, error) {
 	return idempotency.Request{
-		Operation: "create-payment",
+		Operation: byEvent,
 		// Only trusted services may invoke this function, and they say whose payment it is. Behind an HTTP
 		// door the scope must come from the authoriser instead: a stranger can write any customer into a body.
 		Scope: p.Customer,
@@ -52,38 +59,105 @@ func request(_ context.Context, p Payment) (idempotency.Request, error) {
 	}, nil
 }
 
-type payments struct{ cards processor }
+type payments struct {
+	cards  processor
+	ledger ledger
+}
 
-// pay is the handler, and knows nothing of records: it runs when the payment has no outcome yet, and its error
-// decides what becomes of the next try.
+// theCharge names the step, and the key under which the processor knows it.
+const theCharge = "charge"
+
+// pay is the handler: it runs when the payment has no outcome yet, and its error decides what becomes of the next try.
+//
+// It charges, and then books: no row without a charge. What it books is staged, and commits with its outcome; if that fails,
+// or the process dies before, the charge is a recorded step or is found by its key, the outcome is unknown, and either the
+// next attempt books it or the reconciler does: no charge without a row.
 func (s payments) pay(ctx context.Context, p Payment) (Receipt, error) {
 	if err := p.validate(); err != nil {
 		return Receipt{}, idempotency.Terminal(err) // the same event will be just as wrong the next time
 	}
 	attempt := idempotency.AttemptFrom(ctx)
 	if prior := attempt.Prior; prior != nil {
-		slog.WarnContext(ctx, "payments: an earlier attempt may have charged this card; asking under the same key",
+		slog.WarnContext(ctx, "payments: an earlier attempt may have charged this card; looking for its charge",
 			"order", p.Order, "attempt", attempt.Number, "since", prior.Started)
 	}
 	// The processor gets the same key from every attempt at this payment, so it charges once, too.
-	charge, err := s.cards.charge(ctx, attempt.DownstreamKey("card"), chargeRequest{
-		Card: p.Card, Amount: p.Amount, Currency: p.Currency, Reference: p.Order,
-	})
-	if declined, ok := errors.AsType[*CardDeclined](err); ok {
-		return Receipt{}, idempotency.Terminal(declined) // final, and nothing was charged
-	}
+	key := attempt.DownstreamKey(theCharge)
+	done, ok, err := s.ledger.booked(ctx, key)
 	if err != nil {
-		return Receipt{}, idempotency.Unknown(err) // whatever it looks like: the card may have been charged
+		return Receipt{}, idempotency.Safe(err) // nothing but a read
 	}
-	return Receipt{Charge: charge, Order: p.Order, Amount: p.Amount, Currency: p.Currency, Attempt: attempt.Number}, nil
+	if ok { // by the reconciler; or before the record's window ended, and then it may have been another payment
+		if done != (entry{done.ID, p.Customer, done.Charge, p.Order, p.Amount, p.Currency, done.Attempt}) {
+			return Receipt{}, idempotency.Terminal(&InvalidPayment{"idempotencyKey", "is that of another payment"})
+		}
+		return done.receipt(), nil
+	}
+	made, err := idempotency.StepOrFind(ctx, theCharge,
+		func(ctx context.Context) (madeCharge, bool, error) {
+			c, ok, err := s.chargeSince(ctx, key, firstStart(attempt.Prior, time.Now()))
+			return madeCharge{c.ID, attempt.Number}, ok, idempotency.Unknown(err)
+		},
+		func(ctx context.Context) (madeCharge, error) {
+			// Asked within the step: a charge that is made already is to be booked, whatever the limit is by now.
+			err := s.ledger.allow(ctx, p)
+			if err != nil && attempt.Prior != nil {
+				// No final no: an earlier attempt's request may still be on its way to the processor.
+				err = idempotency.Unknown(errors.New("an earlier attempt may charge yet; this one did not: " + err.Error()))
+			}
+			if err != nil {
+				return madeCharge{}, err
+			}
+			id, err := s.cards.charge(ctx, key, chargeRequest{p.Card, p.Amount, p.Currency, p.Order, p.Customer})
+			if declined, ok := errors.AsType[*CardDeclined](err); ok {
+				return madeCharge{}, idempotency.Terminal(declined) // final, and nothing was charged
+			}
+			return madeCharge{id, attempt.Number}, idempotency.Unknown(err) // whatever it looks like: it may have been
+		})
+	if err != nil {
+		return Receipt{}, err
+	}
+	e := entry{paymentID(key), p.Customer, made.ID, p.Order, p.Amount, p.Currency, made.Attempt}
+	s.ledger.book(idempotency.TxFrom(ctx), e)
+	return e.receipt(), nil
 }
 
-var currency = regexp.MustCompile("^[A-Z]{3}$")
+// madeCharge is what the step records.
+type madeCharge struct {
+	ID      string
+	Attempt int64
+}
+
+// keyMemory is for how long the card processor knows its keys. After that it neither finds a charge nor recognises a second
+// one.
+const keyMemory = 24 * time.Hour
+
+// chargeSince asks for the charge of a key that was first used then. An answer that says nothing is an error.
+func (s payments) chargeSince(ctx context.Context, key string, since time.Time) (c charge, ok bool, err error) {
+	c, ok, err = s.cards.find(ctx, key)
+	if err == nil && !ok && time.Since(since) > keyMemory {
+		err = fmt.Errorf("the card processor may have forgotten a charge since %v: somebody has to look", since)
+	}
+	return c, ok, err
+}
+
+// firstStart is when the first attempt started of which nobody knows what became.
+func firstStart(prior *idempotency.Prior, started time.Time) time.Time {
+	if prior != nil {
+		return prior.Started
+	}
+	return started
+}
+
+var (
+	currency    = regexp.MustCompile("^[A-Z]{3}$")
+	orderNumber = regexp.MustCompile(`^[\w.-]{1,100}$`) // also a Ref
+)
 
 func (p Payment) validate() error {
 	switch {
-	case p.Order == "":
-		return &InvalidPayment{"order", "is required"}
+	case !orderNumber.MatchString(p.Order):
+		return &InvalidPayment{"order", "must be up to 100 letters, digits, dots and dashes"}
 	case p.Amount <= 0:
 		return &InvalidPayment{"amount", fmt.Sprintf("is %d: must be positive", p.Amount)}
 	case !currency.MatchString(p.Currency):

@@ -115,6 +115,39 @@ func TestCharge_EndsWithTheContext(t *testing.T) {
 	}
 }
 
+func TestFind(t *testing.T) {
+	t.Parallel()
+	p := processorAt(t, &cardprocessor.Server{})
+	want := chargeRequest{"card_visa", 1, "EUR", "17", "c1"}
+	if c, ok, err := p.find(t.Context(), "k1"); err != nil || ok {
+		t.Errorf("before: %+v, %t, %v, want none", c, ok, err)
+	}
+	if _, err := p.charge(t.Context(), "k1", want); err != nil {
+		t.Fatal(err)
+	}
+	if c, ok, err := p.find(t.Context(), "k1"); err != nil || !ok || c != (charge{"ch_1", want}) {
+		t.Errorf("after: %+v, %t, %v, want the charge", c, ok, err)
+	}
+}
+
+// Only the processor's own words say that there is no charge: whoever believes another 404 lets a payment run again.
+func TestFind_AnyOtherAnswerIsAProcessorError(t *testing.T) {
+	t.Parallel()
+	for body, status := range map[string]int{
+		`{"code":"not_found"}`: 404, `<html>`: 404, `{"id":"ch_1"}`: 404, ``: 404,
+		`{"code":"no_charge"}`: 500, `{}`: 200, `{"id":"ch_`: 200, "null": 200,
+	} {
+		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		})
+		c, ok, err := processorAt(t, h).find(t.Context(), "k1")
+		if _, is := errors.AsType[*ProcessorError](err); !is || ok || c != (charge{}) {
+			t.Errorf("%d %s: %+v, %t, %v, want a ProcessorError", status, body, c, ok, err)
+		}
+	}
+}
+
 func TestPlayProcessor_SameKeyIsOneCharge(t *testing.T) {
 	t.Parallel()
 	p, err := newProcessor("")

@@ -80,6 +80,7 @@ const (
 	unknown                     = "409 outcome_unknown"
 	unavailable                 = "503 idempotency_unavailable, Retry-After"
 	functionDied, gatewayGaveUp = "500 Internal Server Error", "503 Service Unavailable" // the gateway's own words
+	functionFailed              = functionDied                                           // it cannot tell the two apart
 )
 
 func receipt(charge string, attempt int) string {

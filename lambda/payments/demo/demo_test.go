@@ -30,17 +30,19 @@ func TestDemo(t *testing.T) {
 
 func TestReport_CountsWhatDiffers(t *testing.T) {
 	t.Parallel()
-	fine := row{what: "fine", got: "a", want: "a", calls: [2]int{1, 1}, charges: [2]int{1, 1}}
-	answer, calls, charges := fine, fine, fine
+	one, none := 1, 0
+	fine := row{what: "fine", got: "a", want: "a", calls: [2]int{1, 1}, charges: [2]int{1, 1}, booked: &one}
+	answer, calls, charges, booked := fine, fine, fine, fine
 	answer.got = "b"
 	calls.calls[0] = 2
 	charges.charges[0] = 2
-	table, wrong := report([]*world{{rows: []row{fine, answer}}, {rows: []row{calls, charges}}})
-	if wrong != 3 {
-		t.Errorf("%d lines counted as wrong, want 3:\n%s", wrong, table)
+	booked.booked = &none
+	table, wrong := report([]*world{{rows: []row{fine, answer}}, {rows: []row{calls, charges, booked}}})
+	if wrong != 4 {
+		t.Errorf("%d lines counted as wrong, want 4:\n%s", wrong, table)
 	}
-	if n := strings.Count(table, "NO: want a, 1 calls, 1 charges"); n != 3 {
-		t.Errorf("%d lines say what is wrong, want 3:\n%s", n, table)
+	if n := strings.Count(table, "NO: want a, 1 charges, as many rows, 1 calls"); n != 4 {
+		t.Errorf("%d lines say what is wrong, want 4:\n%s", n, table)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Command demo shows what the clients of the payments function get when something goes wrong: the real bootstrap runs as
-// Lambda would run it, behind an HTTP API, with a DynamoDB and a card processor, all on loopback, and is retried, flooded,
-// cut off and killed. It prints a table, and fails if a line of it is not as it should be. Run it within the source tree;
+// Lambda would run it, behind an HTTP API, with its reconciler, a DynamoDB and a card processor, all on loopback, and is
+// retried, flooded, cut off and killed. It prints a table, and fails if a line of it is not as it should be. Run it within the source tree;
 // it needs Go and nothing else.
 package main
 
@@ -71,9 +71,14 @@ func demo(ctx context.Context, tb localtest.TB, say func(string)) {
 		return
 	}
 
+	for _, w := range worlds {
+		if err := w.end(ctx); err != nil {
+			tb.Fatalf("%v", err)
+		}
+	}
 	table, wrong := report(worlds)
 	say(table)
-	say("CALLS are the requests that the card processor has had so far, CHARGES what it has charged.\n" +
+	say("CHARGES are what the card processor has charged so far, ROWS the payments in the ledger in the end.\n" +
 		"httpclient is this module's RoundTripper: its client asked once, and was handed the last answer.")
 	say(fmt.Sprintf("%d situations took %.1f s.", len(situations), time.Since(began).Seconds()))
 	if wrong > 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"sync"
+	"time"
 
 	"github.com/oncekey/oncekey/idempotency"
 	"github.com/oncekey/oncekey/lambda/payments/demo/frontdoor"
@@ -12,15 +13,18 @@ import (
 	"github.com/oncekey/oncekey/localtest"
 )
 
-// world is what one situation is played in: a function behind a front door, its table and a card processor.
+// world is what one situation is played in: a function behind a front door, its tables, its reconciler and a card
+// processor.
 type world struct {
-	db    *localtest.DB
-	table string
-	fn    *localtest.Function
-	door  frontdoor.Door
-	url   string // of payments; "": there is no door
-	cards *cardprocessor.Server
-	rows  []row
+	db     *localtest.DB
+	table  string // of records
+	ledger string
+	fn     *localtest.Function
+	clock  *localtest.Function // the reconciler
+	door   frontdoor.Door
+	url    string // of payments; "": there is no door
+	cards  *cardprocessor.Server
+	rows   []row
 
 	mu      sync.Mutex
 	charged func()
@@ -45,6 +49,7 @@ func newWorld(tb localtest.TB, shared started, s situation) *world {
 	tb.Helper()
 	w := &world{db: shared.db}
 	w.table = w.db.CreateTable(tb, idempotency.Table("idempotency", idempotency.Schema{}))
+	w.ledger = w.db.CreateTable(tb, idempotency.Table("ledger", idempotency.Schema{}))
 	w.cards = &cardprocessor.Server{Charged: w.onCharged}
 	processor := httptest.NewServer(w.cards)
 	tb.Cleanup(processor.Close)
@@ -52,17 +57,22 @@ func newWorld(tb localtest.TB, shared started, s situation) *world {
 	if s.direct {
 		name = ""
 	}
-	w.fn = localtest.StartFunction(tb, localtest.Bootstrap{
-		Path:    shared.bootstrap,
-		Timeout: s.timeout,
-		Env: []string{
-			"IDEMPOTENCY_TABLE=" + w.table,
-			"ON_UNKNOWN=" + s.onUnknown,
-			"FRONT_DOOR=" + name,
-			"CARD_PROCESSOR_URL=" + processor.URL,
-			"AWS_ENDPOINT_URL_DYNAMODB=" + shared.endpoint,
-		},
-	})
+	function := func(timeout time.Duration, frontDoor string) *localtest.Function {
+		return localtest.StartFunction(tb, localtest.Bootstrap{
+			Path:    shared.bootstrap,
+			Timeout: timeout,
+			Env: []string{
+				"IDEMPOTENCY_TABLE=" + w.table,
+				"LEDGER_TABLE=" + w.ledger,
+				"ON_UNKNOWN=" + s.onUnknown,
+				"FRONT_DOOR=" + frontDoor,
+				"CARD_PROCESSOR_URL=" + processor.URL,
+				"AWS_ENDPOINT_URL_DYNAMODB=" + shared.endpoint,
+			},
+		})
+	}
+	w.fn = function(s.timeout, name)
+	w.clock = function(long, "schedule")
 	if s.direct {
 		return w
 	}

@@ -25,12 +25,13 @@ type Charge struct {
 	Amount    int64  `json:"amount"`
 	Currency  string `json:"currency"`
 	Reference string `json:"reference"`
+	Customer  string `json:"customer,omitempty"`
 }
 
-// Server is an http.Handler for POST /charges. Its zero value is ready to use.
+// Server is an http.Handler for POST and GET /charges. Its zero value is ready to use.
 //
-// The header Idempotency-Key is required. A key's second request gets the charge of the first (200 instead of
-// 201) if it asks for the same, and 409 otherwise.
+// The header Idempotency-Key is required. A key's second POST gets the charge of the first (200 instead of 201) if it
+// asks for the same, and 409 otherwise. GET asks for the key's charge; 404 with code "no_charge" says that there is none.
 type Server struct {
 	// Charged is called when a new charge has been made and before its answer is sent; it may take its time.
 	// Set it before the first request. Calls may be concurrent. Defaults to nothing.
@@ -48,24 +49,52 @@ func (s *Server) Charges() int {
 	return len(s.byKey)
 }
 
-// Requests returns how many requests asked for a charge, repeated ones included.
+// Requests returns how many requests were to charge a card, repeated ones included; looking a charge up is none.
 func (s *Server) Requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests
 }
 
-// ServeHTTP answers 201 or 200 with a [Charge], and a refusal with {"code": …}: 402 for a declined card.
+// Forget makes every key unknown again: what a processor does after some time.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byKey = nil
+}
+
+// ServeHTTP answers 201 or 200 with a [Charge], and a refusal with {"code": …}, such as 402 for a declined card.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/charges" {
 		refuse(w, http.StatusNotFound, "not_found")
 		return
 	}
-	if r.Method != http.MethodPost {
-		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed")
-		return
-	}
 	key := r.Header.Get("Idempotency-Key")
+	switch r.Method {
+	case http.MethodPost:
+		s.charge(w, r, key)
+	case http.MethodGet:
+		s.lookUp(w, key)
+	default:
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed")
+	}
+}
+
+func (s *Server) lookUp(w http.ResponseWriter, key string) {
+	s.mu.Lock()
+	made, known := s.byKey[key]
+	s.mu.Unlock()
+	switch {
+	case key == "":
+		refuse(w, http.StatusBadRequest, "key_required")
+	case !known:
+		refuse(w, http.StatusNotFound, "no_charge")
+	default:
+		answer(w, http.StatusOK, made)
+	}
+}
+
+func (s *Server) charge(w http.ResponseWriter, r *http.Request, key string) {
 	var want Charge
 	err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&want)
 	switch {

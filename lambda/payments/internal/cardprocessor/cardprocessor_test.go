@@ -12,7 +12,12 @@ import (
 
 func post(t *testing.T, s *Server, key, body string) (int, string) {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/charges", strings.NewReader(body))
+	return ask(t, s, http.MethodPost, key, body)
+}
+
+func ask(t *testing.T, s *Server, method, key, body string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "/charges", strings.NewReader(body))
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
 	}
@@ -49,13 +54,34 @@ func TestServer_Answers(t *testing.T) {
 	}
 }
 
+func TestServer_LookUp(t *testing.T) {
+	t.Parallel()
+	s := &Server{}
+	const charge = `{"id":"ch_1","card":"card_visa","amount":4990,"currency":"EUR","reference":"17","customer":"c1"}`
+	post(t, s, "k1", strings.Replace(charge, `"id":"ch_1",`, "", 1))
+	want := func(key string, status int, body string) {
+		t.Helper()
+		if got, text := ask(t, s, http.MethodGet, key, ""); got != status || text != body {
+			t.Errorf("%q: %d %s, want %d %s", key, got, text, status, body)
+		}
+	}
+	want("k1", http.StatusOK, charge)
+	want("k2", http.StatusNotFound, `{"code":"no_charge"}`)
+	want("", http.StatusBadRequest, `{"code":"key_required"}`)
+	if s.Requests() != 1 {
+		t.Errorf("%d requests, want one", s.Requests())
+	}
+	s.Forget()
+	want("k1", http.StatusNotFound, `{"code":"no_charge"}`)
+}
+
 func TestServer_OtherPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int{"/charges": http.StatusMethodNotAllowed, "/": http.StatusNotFound} {
 		w := httptest.NewRecorder()
-		new(Server).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		new(Server).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodDelete, path, nil))
 		if w.Code != want {
-			t.Errorf("GET %s: %d, want %d", path, w.Code, want)
+			t.Errorf("DELETE %s: %d, want %d", path, w.Code, want)
 		}
 	}
 }
