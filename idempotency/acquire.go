@@ -93,6 +93,11 @@ func (c *call) inside(rec *record) bool {
 	return c.req.Tx != 0 && rec.form == formTx && !rec.external && rec.prior == nil
 }
 
+// rerunsUnknown says that the next request of this kind runs over the unknown that the attempt leaves.
+func (c *call) rerunsUnknown(own *ownership) bool {
+	return c.req.OnUnknown == Rerun || c.req.Tx != 0 && !own.begun && own.attempt.Prior == nil
+}
+
 // form is what the record says of its owner.
 func (c *call) form() string {
 	if c.req.Tx != 0 {
@@ -112,7 +117,7 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 		return nil, nil, err
 	}
 	own = &ownership{times: times, kind: KindAcquired, created: seen == nil}
-	own.attempt.id, own.attempt.OnUnknown = c.id, c.req.OnUnknown
+	own.attempt.id = c.id
 	// A fresh token for each decision: one that was used before could make two runs owners at once (H16, rule 21).
 	own.attempt.Token = rand.Text()
 	cl := claim{

@@ -23,9 +23,6 @@ type Attempt struct {
 	// record, or the reply to the write that replaced it was lost.
 	Prior *Prior
 
-	// OnUnknown is the policy of the request: what the next one finds if this attempt ends without telling.
-	OnUnknown OnUnknown
-
 	id string // of the record
 }
 

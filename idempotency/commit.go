@@ -13,7 +13,7 @@ import (
 // Without an answer the very same transaction is sent again, and the handler never: it would stage something else (H5, rule
 // 17).
 func (e ending) commit(ctx context.Context, staged []*Write, data []byte, encodeErr error) (a answer, done bool, err error) {
-	actions, mistake := actionsOf(staged)
+	actions, mistake := actionsOf(staged, 0, len(data))
 	if mistake != nil {
 		return answer{}, false, mistake
 	}
@@ -27,7 +27,7 @@ func (e ending) commit(ctx context.Context, staged []*Write, data []byte, encode
 	case err == nil:
 		a, err = e.finished(ctx, rep, as, nil)
 		return a, true, err
-	case refused(err) && !badRecord(err):
+	case (refused(err) || cancelledAlways(err)) && !badRecord(err):
 		// If an earlier copy has committed all the same, the ending write that follows will say so.
 		return answer{}, false, &WriteError{Index: -1, Err: err}
 	}

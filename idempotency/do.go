@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,10 @@ type Result[T any] struct {
 	// recorded, has released the key, or leaves the outcome unknown. 0 where there is none. For wrappers that have to
 	// answer a caller.
 	Class Class
+
+	// Reruns says that the next request runs the handler again, after an error of this very run: the key was released, or
+	// an unknown outcome does not stop it.
+	Reruns bool
 }
 
 // Do runs fn once for the request's key and returns its result; every retry inside the window gets the recorded
@@ -87,7 +92,7 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 		return res, err
 	}
 	if err != nil {
-		return Result[T]{Class: answer.class}, err
+		return Result[T]{Class: answer.class, Reruns: answer.reruns}, err
 	}
 	return Result[T]{Value: value, CompletedAt: answer.completed}, nil
 }
@@ -129,10 +134,15 @@ type answer struct {
 	lost      *StateError // the caller's own attempt has lost its lease to that one
 	completed time.Time   // of the handler's own result
 	class     Class       // of the handler's error
+	reruns    bool        // the next request runs again
 }
 
 // do takes the request through the protocol.
 func (c *call) do(ctx context.Context, h handler) (answer, error) {
+	if outer := runningFrom(ctx); outer != nil && outer.call != nil && outer.r == c.r && slices.Contains(c.ids, outer.id) {
+		return answer{}, invalid("Request.Key", "that of the run which asks", "a handler must not ask for its own key, which it owns:"+
+			" behind a wrapper, stage on TxFrom(ctx) instead of DoTx")
+	}
 	if c.req.Tx == SingleShot {
 		return c.singleShot(ctx, h)
 	}

@@ -101,7 +101,7 @@
 //	window           = without an outcome: lease end + unknown retention; with one: completion + retention
 //
 // Nothing starts whose handler deadline has passed: before the acquire, nor after its reply. Ending writes go out
-// on a context that is detached from the caller's cancellation. No goroutine is started, so nothing is left to
+// on a context that is detached from the caller's cancellation. No goroutine outlives a call, so nothing is left to
 // run when Lambda thaws a sandbox.
 //
 // # The record

@@ -32,10 +32,12 @@ var (
 	ErrLeaseLost = errors.New("idempotency: lease lost")
 
 	// ErrNotRecorded: the handler ran, but its outcome could not be recorded; its effect may have happened.
-	// Retry: no; look the outcome up.
+	// Retry: no; look the outcome up. Of a single-shot transaction, whose effect is the commit: yes, the same request
+	// finds out ([StateError.RetryAfter] is set).
 	ErrNotRecorded = errors.New("idempotency: ran, but the outcome could not be recorded")
 
-	// ErrUnavailable: the table could not be asked. Nothing was run. Retry: yes.
+	// ErrUnavailable: the table could not be asked. Nothing was run (of a single-shot transaction: nothing was sent).
+	// Retry: yes.
 	ErrUnavailable = errors.New("idempotency: table unavailable, nothing was run")
 
 	// ErrNoTime: too little of the context's time is left to run the handler and record its outcome. Nothing

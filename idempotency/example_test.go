@@ -64,8 +64,9 @@ func ExampleDo_mismatch() {
 func ExampleDo_inProgress() {
 	r := exampleRunner()
 	req := idempotency.Request{Operation: "pay", Scope: "customer 7", Key: "5f1c", Input: "19.90 EUR"}
-	_, err := idempotency.Do(context.Background(), r, req, func(ctx context.Context) (string, error) {
-		_, err := idempotency.Do(ctx, r, req, func(context.Context) (string, error) { return "again", nil })
+	_, err := idempotency.Do(context.Background(), r, req, func(context.Context) (string, error) {
+		// Not with the handler's context, which would be a mistake: this is another request.
+		_, err := idempotency.Do(context.Background(), r, req, func(context.Context) (string, error) { return "again", nil })
 		if state, ok := errors.AsType[*idempotency.StateError](err); ok && errors.Is(err, idempotency.ErrInProgress) {
 			fmt.Println("in progress, attempt", state.Attempt, "retry after a moment:", state.RetryAfter > 0)
 		}

@@ -90,7 +90,8 @@ func ExampleStepOrFind() {
 		if err != nil {
 			return "", idempotency.Unknown(err) // the card may have been charged
 		}
-		return charge, mail() // an error here releases the key: the next request finds the charge and only sends the mail
+		// Safe, since a mail may come twice: the key is released, and the next request finds the charge and only sends the mail.
+		return charge, idempotency.Safe(mail())
 	}
 	// snippet:end
 	for range 2 {

@@ -44,7 +44,7 @@ func NotDone() Resolution { return Resolution{status: released} }
 // [ErrLeaseLost] (otherwise) or [ErrNotFound] (it is gone). The attempt that ended without telling, should it come back, is
 // told that it has lost its lease, with what was resolved.
 //
-// The outcome is kept for Config.Retention from now. Other errors are those of [Do] before it has run anything, and
+// The outcome is kept for Config.Retention from now, and until the record's own end at least. Other errors are those of [Do] before it has run anything, and
 // [ErrNotRecorded] where the write had no answer: it may have been made, and can be repeated.
 func (r *Runner) Resolve(ctx context.Context, rec Record, as Resolution) error {
 	switch {
@@ -69,7 +69,9 @@ func (c *call) resolve(ctx context.Context, found Record, as Resolution) error {
 	if err != nil {
 		return fmt.Errorf("idempotency: the resolution's value cannot be recorded: %w", err)
 	}
-	rep, err := c.r.table.persist(ctx, &c.meter, w, fewSends)
+	sending, cancel := context.WithTimeout(ctx, maxTrying)
+	defer cancel()
+	rep, err := c.r.table.persist(sending, &c.meter, w, fewSends)
 	kind := map[status]Kind{completed: KindCompleted, failed: KindFailed, released: KindReleased}[as.status]
 	switch {
 	case badRecord(err), err != nil && refused(err):
@@ -78,7 +80,7 @@ func (c *call) resolve(ctx context.Context, found Record, as Resolution) error {
 		err = c.stateError(fmt.Errorf("%w: %w", ErrNotRecorded, err), nil)
 		c.emit(ctx, KindNotRecorded, found.Attempt, c.begun, err)
 		return err
-	case rep.applied, rep.rec != nil && rep.rec.token == token:
+	case rep.applied, rep.rec != nil && (rep.rec.token == token || rep.rec.prev == token && rep.rec.prevEnd == as.status):
 		c.emit(ctx, kind, found.Attempt+1, c.begun, nil)
 		return nil
 	case rep.rec == nil:

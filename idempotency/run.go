@@ -51,7 +51,15 @@ func (c *call) run(ctx context.Context, own *ownership, h handler) (answer answe
 			told = true
 			return answer, err
 		}
-		handlerErr = err // the transaction has left nothing: as if the handler had returned this
+		handlerErr = err    // the transaction has left nothing: as if the handler had returned this
+		switch err.(type) { //nolint:errorlint // the library's own, not one that the handler has given to Else
+		case *WriteError, *FieldError:
+			if running.stepped() {
+				// What a step has done is there, and what belongs to it is not. Nobody has said what that means: somebody
+				// has to see to it, also if this caller never asks again.
+				handlerErr = Unknown(err)
+			}
+		}
 	}
 	if handlerErr != nil {
 		class = c.r.cfg.classify(handlerErr)
@@ -76,6 +84,7 @@ func (c *call) run(ctx context.Context, own *ownership, h handler) (answer answe
 		answer, err = e.finish(ctx, completed, data, encodeErr, nil)
 	}
 	answer.class = class
+	answer.reruns = class == Released && own.attempt.Prior == nil || class != 0 && class != Recorded && c.rerunsUnknown(own)
 	return answer, err
 }
 

@@ -30,7 +30,7 @@ func (c *call) singleShot(ctx context.Context, h handler) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	own := &ownership{times: times, attempt: Attempt{Token: rand.Text(), OnUnknown: c.req.OnUnknown, id: c.id}}
+	own := &ownership{times: times, attempt: Attempt{Token: rand.Text(), id: c.id}}
 	running := newRunning(c, own)
 	handling, cancel := c.r.handling(running.in(ctx), times)
 	defer cancel()
@@ -42,11 +42,11 @@ func (c *call) singleShot(ctx context.Context, h handler) (answer, error) {
 		return s.failed(ctx, handlerErr)
 	}
 	s.staged = running.tx.staged()
-	actions, err := actionsOf(s.staged)
+	data, encodeErr := h.encode()
+	actions, err := actionsOf(s.staged, len(c.ids)-1, len(data))
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	data, encodeErr := h.encode()
 	return s.commit(ctx, c.r.outcome(completed, data, encodeErr), actions, nil)
 }
 
@@ -55,7 +55,7 @@ func (c *call) singleShot(ctx context.Context, h handler) (answer, error) {
 func (s shot) commit(ctx context.Context, as ended, actions []types.TransactWriteItem, handlerErr error) (answer, error) {
 	seen, err := s.locate(ctx)
 	if err != nil {
-		return answer{}, err
+		return s.unread(ctx, err, handlerErr)
 	}
 	for range maxRounds {
 		if seen != nil {
@@ -74,20 +74,20 @@ func (s shot) commit(ctx context.Context, as ended, actions []types.TransactWrit
 		s.own.sentCommit, s.seen = s.own.sentCommit || as.status == completed, seen
 		rep, err := s.persist(ctx, w, allSends)
 		switch {
-		case err != nil && refused(err) && !badRecord(err) && as.status == completed:
+		case err != nil && (refused(err) || cancelledAlways(err)) && !badRecord(err) && as.status == completed:
 			// Nothing is written, unless by an earlier copy, which the look will find.
 			return s.failed(ctx, &WriteError{Index: -1, Err: err})
-		case err != nil && refused(err):
-			return answer{}, s.unavailable(ctx, "record", err)
+		case err != nil && refused(err) && !s.own.sentCommit:
+			return s.unread(ctx, s.unavailable(ctx, "record", err), handlerErr)
 		case err != nil:
-			return s.notRecorded(ctx, err, handlerErr)
+			return s.notKnown(ctx, err, handlerErr)
 		case rep.staged != nil:
 			return s.failed(ctx, failedWrite(s.staged, rep.staged))
 		case rep.applied, rep.rec != nil && rep.rec.token == s.own.attempt.Token && rep.rec.finished():
 			return s.finished(ctx, rep, as, handlerErr)
 		case rep.elsewhere:
 			if seen, err = s.find(ctx); err != nil {
-				return answer{}, err
+				return s.unread(ctx, err, handlerErr)
 			}
 			continue
 		}
@@ -103,7 +103,11 @@ func (s shot) failed(ctx context.Context, handlerErr error) (answer, error) {
 	handlerErr = unmarked(handlerErr)
 	if class == Recorded {
 		data, encodeErr := encodeFailure(handlerErr)
-		return s.commit(ctx, s.r.outcome(failed, data, encodeErr), nil, handlerErr)
+		a, err := s.commit(ctx, s.r.outcome(failed, data, encodeErr), nil, handlerErr)
+		if a.replayed == nil {
+			a.class = class
+		}
+		return a, err
 	}
 	if s.own.sentCommit {
 		return s.keepOut(ctx, class, handlerErr)
@@ -112,13 +116,13 @@ func (s shot) failed(ctx context.Context, handlerErr error) (answer, error) {
 	defer cancel()
 	rec, err := s.find(reading)
 	if err != nil {
-		return answer{}, err
+		return s.unread(ctx, err, handlerErr)
 	}
 	if rec != nil && (rec.finished() || s.match(rec) != nil) {
 		return s.met(ctx, rec)
 	}
 	s.tell(ctx, KindReleased, handlerErr)
-	return answer{class: class}, handlerErr
+	return answer{class: class, reruns: true}, handlerErr
 }
 
 // met is the answer that a record which is there has for this request.
@@ -144,7 +148,10 @@ func (s shot) keepOut(ctx context.Context, class Class, handlerErr error) (answe
 		rec := rep.rec
 		switch {
 		case err != nil:
-			return s.notRecorded(ctx, err, handlerErr)
+			return s.notKnown(ctx, err, handlerErr)
+		case !rep.applied && rec != nil && rec.token != cl.token && rec.live(now) && len(s.ids) > 1:
+			// While secrets rotate, its owner may give it back as if it had never been: it keeps nothing out for sure.
+			return s.notKnown(ctx, errUnsettled, handlerErr)
 		case !rep.applied && rec != nil && rec.token != cl.token && !rec.free(now) && (rec.finished() || s.match(rec) != nil):
 			return s.met(ctx, rec)
 		case !rep.applied && s.seen == nil && (rec == nil || rec.free(now)):
@@ -152,9 +159,29 @@ func (s shot) keepOut(ctx context.Context, class Class, handlerErr error) (answe
 		}
 		// Written; or there is a record by now that is not the one under whose condition the transaction was sent.
 		s.tell(ctx, KindReleased, handlerErr)
-		return answer{class: class}, handlerErr
+		return answer{class: class, reruns: true}, handlerErr
 	}
-	return s.notRecorded(ctx, errUnsettled, handlerErr)
+	return s.notKnown(ctx, errUnsettled, handlerErr)
+}
+
+// unread: the record cannot be asked. If a transaction was sent, a copy of it may commit all the same.
+func (s shot) unread(ctx context.Context, err, handlerErr error) (answer, error) {
+	if s.own.sentCommit {
+		return s.notKnown(ctx, err, handlerErr)
+	}
+	if state, ok := err.(*StateError); ok && handlerErr != nil { //nolint:errorlint // made by find
+		state.Err = fmt.Errorf("%w; the handler's error: %w", state.Err, handlerErr)
+	}
+	return answer{}, err
+}
+
+// notKnown: whether the transaction has committed is not known. The same request finds out, by committing or by the outcome.
+func (s shot) notKnown(ctx context.Context, cause, handlerErr error) (answer, error) {
+	a, err := s.notRecorded(ctx, cause, handlerErr)
+	if state, ok := err.(*StateError); ok { //nolint:errorlint // made above
+		state.RetryAfter = retryAfter()
+	}
+	return a, err
 }
 
 var errUnsettled = errors.New("a transaction was sent, and the record keeps changing")

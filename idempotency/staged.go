@@ -18,12 +18,14 @@ type Write struct {
 	remove *types.Delete
 	check  *types.ConditionCheck
 
+	tx        *Tx
 	otherwise error
 	mistake   error // the first one
 }
 
 // If sets the condition under which the transaction commits, such as "balance >= :a".
 func (w *Write) If(condition string) *Write {
+	w.tx.mustBeOpen()
 	p := w.parts()
 	switch {
 	case p.condition == nil: // the action itself is a mistake
@@ -39,6 +41,7 @@ func (w *Write) If(condition string) *Write {
 
 // Name gives the attribute that a placeholder, such as "#s", of the condition or the update expression stands for.
 func (w *Write) Name(placeholder, attribute string) *Write {
+	w.tx.mustBeOpen()
 	p := w.parts()
 	if p.names == nil {
 		return w
@@ -53,6 +56,7 @@ func (w *Write) Name(placeholder, attribute string) *Write {
 // Value gives the value that a placeholder, such as ":a", of the condition or the update expression stands for: a
 // types.AttributeValue, or anything that package attributevalue marshals.
 func (w *Write) Value(placeholder string, v any) *Write {
+	w.tx.mustBeOpen()
 	p := w.parts()
 	if p.values == nil {
 		return w
@@ -75,6 +79,7 @@ func (w *Write) Value(placeholder string, v any) *Write {
 // Else is the handler's error if this write's condition fails at the commit: marked [Terminal] it is recorded and replayed,
 // and so are the other marks honoured. Of several writes whose conditions fail, the first one staged decides.
 func (w *Write) Else(err error) *Write {
+	w.tx.mustBeOpen()
 	if err == nil {
 		w.fail(errors.New("has Else(nil): an error is required"))
 	}
@@ -88,7 +93,7 @@ type WriteError struct {
 	Index int    // of the write, in the order of staging, from 0; -1 where the whole was refused
 	Kind  string // "Put", "Update", "Delete" or "Check"
 	Table string
-	Item  map[string]types.AttributeValue // of a failed condition: the item as it is in the table; nil if there is none
+	Item  map[string]types.AttributeValue `json:"-"` // of a failed condition: the item as it is in the table; nil if there is none
 	Err   error                           // of a refusal: the table's answer
 }
 
@@ -111,29 +116,31 @@ func (w *Write) fail(err error) {
 
 // parts are what the four kinds of actions have in common; nil pointers if there is no action.
 type parts struct {
-	kind      string
-	table     *string
-	key       item // of a put: the item
-	condition **string
-	names     *map[string]string
-	values    *map[string]types.AttributeValue
-	onFailure *types.ReturnValuesOnConditionCheckFailure
+	kind       string
+	table      *string
+	key        item // of a put: the item
+	tableName  **string
+	condition  **string
+	expression **string // of an update
+	names      *map[string]string
+	values     *map[string]types.AttributeValue
+	onFailure  *types.ReturnValuesOnConditionCheckFailure
 }
 
 func (w *Write) parts() parts {
 	switch {
 	case w.put != nil:
 		a := w.put
-		return parts{"Put", a.TableName, a.Item, &a.ConditionExpression, &a.ExpressionAttributeNames, &a.ExpressionAttributeValues, &a.ReturnValuesOnConditionCheckFailure}
+		return parts{"Put", a.TableName, a.Item, &a.TableName, &a.ConditionExpression, nil, &a.ExpressionAttributeNames, &a.ExpressionAttributeValues, &a.ReturnValuesOnConditionCheckFailure}
 	case w.update != nil:
 		a := w.update
-		return parts{"Update", a.TableName, a.Key, &a.ConditionExpression, &a.ExpressionAttributeNames, &a.ExpressionAttributeValues, &a.ReturnValuesOnConditionCheckFailure}
+		return parts{"Update", a.TableName, a.Key, &a.TableName, &a.ConditionExpression, &a.UpdateExpression, &a.ExpressionAttributeNames, &a.ExpressionAttributeValues, &a.ReturnValuesOnConditionCheckFailure}
 	case w.remove != nil:
 		a := w.remove
-		return parts{"Delete", a.TableName, a.Key, &a.ConditionExpression, &a.ExpressionAttributeNames, &a.ExpressionAttributeValues, &a.ReturnValuesOnConditionCheckFailure}
+		return parts{"Delete", a.TableName, a.Key, &a.TableName, &a.ConditionExpression, nil, &a.ExpressionAttributeNames, &a.ExpressionAttributeValues, &a.ReturnValuesOnConditionCheckFailure}
 	case w.check != nil:
 		a := w.check
-		return parts{"Check", a.TableName, a.Key, &a.ConditionExpression, &a.ExpressionAttributeNames, &a.ExpressionAttributeValues, &a.ReturnValuesOnConditionCheckFailure}
+		return parts{"Check", a.TableName, a.Key, &a.TableName, &a.ConditionExpression, nil, &a.ExpressionAttributeNames, &a.ExpressionAttributeValues, &a.ReturnValuesOnConditionCheckFailure}
 	}
 	return parts{}
 }

@@ -24,6 +24,8 @@ import (
 // step of this run begins), [ErrNotRecorded] otherwise, also for a result that is too large: all of a record's steps together
 // have at most 392 KB of JSON.
 //
+// fn stages nothing ([TxFrom] is nil in it): what it would stage is lost where the step is not run again.
+//
 // A handler that fails after a step as after any other effect releases the key, and if nobody asks again the rest is never
 // done; an error marked [Unknown] leaves it to be found by [Runner.Unknowns].
 //
@@ -47,6 +49,9 @@ func StepOrFind[T any](ctx context.Context, name string, find func(context.Conte
 	}
 	return step(ctx, name, find, fn)
 }
+
+// stepKey marks the context of a step's function.
+type stepKey struct{}
 
 // stepState is what has become of a name in this run.
 type stepState int
@@ -82,13 +87,14 @@ func step[T any](ctx context.Context, name string, find func(context.Context) (T
 		return value, err
 	}
 	found := false
+	inside := context.WithValue(ctx, stepKey{}, name)
 	if find != nil && triedBefore {
-		if value, found, err = find(ctx); err != nil {
+		if value, found, err = find(inside); err != nil {
 			return value, err
 		}
 	}
 	if !found {
-		if value, err = fn(ctx); err != nil {
+		if value, err = fn(inside); err != nil {
 			return value, err
 		}
 	}

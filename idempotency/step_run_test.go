@@ -230,3 +230,51 @@ func TestStep_Names(t *testing.T) {
 		s.wantEffects(t, len(names))
 	})
 }
+
+// A step has run and its result is not there, or it is still running: a handler that says otherwise, by an error without the
+// step's mark, does not let the next request run it again (I5).
+func TestStep_OpenAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, running := range map[string]bool{"not recorded": false, "still running": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, req := newFixture(t), request("k")
+				finish, ended := make(chan struct{}), make(chan struct{})
+				_, err := f.worker(t).do(localtest.Invocation(t, 3*time.Second), req, func(ctx context.Context) (string, error) {
+					if running {
+						began := make(chan struct{})
+						go func() {
+							defer close(ended)
+							_, _ = idempotency.Step(ctx, "charge", func(context.Context) (string, error) { close(began); <-finish; return "ch_1", nil })
+						}()
+						<-began
+						return "", errPlain
+					}
+					close(ended)
+					f.db.Inject(localtest.Fault{Operation: "UpdateItem", Kind: localtest.AccessDenied})
+					_, _ = idempotency.Step(ctx, "charge", func(context.Context) (string, error) { return "ch_1", nil })
+					return "", errPlain
+				})
+				wantErr(t, err, errPlain)
+				f.wantStatus(t, req, "UNKNOWN")
+				close(finish)
+				<-ended
+			})
+		})
+	}
+}
+
+// What a step's function stages would be lost where the step is not run again: there is nothing to stage it on.
+func TestStep_StagesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.worker(t).must(localtest.Invocation(t, 3*time.Second), t, request("k"), func(ctx context.Context) (string, error) {
+		return idempotency.Step(ctx, "charge", func(inside context.Context) (string, error) {
+			if idempotency.TxFrom(inside) != nil || idempotency.TxFrom(ctx) == nil || idempotency.AttemptFrom(inside) == nil {
+				t.Error("a step has a transaction, or no attempt")
+			}
+			return "ch_1", nil
+		})
+	})
+}

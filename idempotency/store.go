@@ -110,11 +110,13 @@ const (
 // writes, and the record shows whether the write is still needed (I7, rule 9).
 func (t *table) persist(ctx context.Context, m *meter, w write, sends int) (reply, error) {
 	var lastErr error
+	always := true // every answer so far was that nothing is written
 	for sent := range sends {
 		rep, err := t.send(ctx, m, w)
 		if err == nil || refused(err) {
 			return rep, err
 		}
+		always = always && isCancelled(err)
 		if _, known := errors.AsType[smithy.APIError](lastErr); !known {
 			lastErr = err // the table's own words say more than the end of a context after them
 		}
@@ -128,6 +130,9 @@ func (t *table) persist(ctx context.Context, m *meter, w write, sends int) (repl
 		if sent+1 == sends || !sleep(ctx, t.backoff(sent, conflictMin, conflictMax)) {
 			break
 		}
+	}
+	if always {
+		return reply{}, alwaysCancelledError{lastErr}
 	}
 	return reply{}, lastErr
 }

@@ -103,3 +103,20 @@ func undecided(err error) bool {
 	_, ok := errors.AsType[*types.IdempotentParameterMismatchException](err)
 	return ok
 }
+
+// isCancelled says that the table has cancelled a transaction, whatever for: it has written nothing.
+func isCancelled(err error) bool {
+	_, ok := errors.AsType[*types.TransactionCanceledException](err)
+	return ok
+}
+
+// alwaysCancelledError says of a transaction that it was cancelled as often as it was sent, until there was no time left: it
+// met others, or was throttled.
+type alwaysCancelledError struct{ error }
+
+func (e alwaysCancelledError) Unwrap() error { return e.error }
+
+func cancelledAlways(err error) bool {
+	_, ok := errors.AsType[alwaysCancelledError](err)
+	return ok
+}

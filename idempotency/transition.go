@@ -21,11 +21,11 @@ const (
 	acquireCondition = "attribute_not_exists(#pk) OR (#attempt <> :mine AND #expiry < :expired AND " +
 		"(#status IN (:completed, :failed, :released, :unknown) OR (#status = :inprogress AND #in_progress_expiration < :now)))"
 
-	// Two requests that found the same released record: the first one's token replaces the token that both have
+	// Two requests (claims, single shots) that found the same released record: the first one's token replaces the token that both have
 	// seen, the other fails. The token also pins the fingerprint: a record of a later window has another one.
 	reacquireCondition = "#attempt = :seen AND #status = :released"
 
-	// Two requests that found the same unknown, or one of them and the late owner itself. The owner has not
+	// Two requests (claims, single shots) or resolvers that found the same unknown, or one of them and the late owner itself. The owner has not
 	// ended by then (status), is past its lease by the record's own word, and is out once the token is replaced.
 	takeOverCondition = "#attempt = :seen AND (#status = :unknown OR (#status = :inprogress AND #in_progress_expiration < :now))"
 
@@ -35,15 +35,17 @@ const (
 	takeOverTxCondition = takeOverCondition + " AND #form = :tx AND attribute_not_exists(#ext) AND attribute_not_exists(#prior_no)"
 
 	// The owner against whoever took the record over, and against its own earlier write whose reply was lost:
-	// only the present token ends an attempt, and it does so once (I3, I4).
+	// only the present token ends an attempt or records a step of it, and it ends it once (I3, I4).
 	ownCondition = "#attempt = :mine AND #status = :inprogress"
 )
 
 // What the updates set. Re-acquire and take-over are updates, not puts: what the record keeps, the steps that a
 // late owner adds at the last moment among it, must not be replaced by what was read before (H7, rule 5).
 const (
-	ownUpdate = "SET #prev = #attempt, #prev_end = #status, #attempt = :mine, #attempt_no = #attempt_no + :one, " +
-		"#status = :inprogress, #form = :form, #started = :now, #in_progress_expiration = :lease, #expiry = :expiry"
+	// newTokenUpdate puts out whoever has had the record: each of its writes asks for its token.
+	newTokenUpdate = "SET #prev = #attempt, #prev_end = #status, #attempt = :mine, #attempt_no = #attempt_no + :one, "
+
+	ownUpdate = newTokenUpdate + "#status = :inprogress, #form = :form, #started = :now, #in_progress_expiration = :lease, #expiry = :expiry"
 
 	takeOverUpdate = ownUpdate + ", #prior_no = #attempt_no, #prior_started = if_not_exists(#prior_started, #started), " +
 		"#prior_lease = #in_progress_expiration"
@@ -214,6 +216,13 @@ func (t *table) takeOverTx(c claim, seen *record) write {
 	return t.claimOver(t.expr.takeOverTx, c, seen, item{":unknown": textValue(string(unknown)), ":tx": textValue(formTx)})
 }
 
+// stillSeen says of an item, for a write over a record that was seen, that it may still be needed.
+func stillSeen(token string, now time.Time) func(*record) bool {
+	return func(rec *record) bool {
+		return rec != nil && rec.token == token && !rec.live(now) && !rec.finished()
+	}
+}
+
 func (t *table) claimOver(e expression, c claim, seen *record, values item) write {
 	values[":seen"] = textValue(seen.token)
 	values[":mine"] = textValue(c.token)
@@ -226,9 +235,7 @@ func (t *table) claimOver(e expression, c claim, seen *record, values item) writ
 	w := t.update(c.id, e, values)
 	// The steps, the number and the prior of the attempt are those of the item as it then is (rule 5).
 	w.update.ReturnValues = types.ReturnValueAllNew
-	w.pending = func(rec *record) bool {
-		return rec != nil && rec.token == seen.token && !rec.live(c.now) && !rec.finished()
-	}
+	w.pending = stillSeen(seen.token, c.now)
 	return w
 }
 

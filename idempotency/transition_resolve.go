@@ -6,8 +6,7 @@ import "time"
 // other resolvers, and one of them wins. The token is a fresh one, or the late owner would take the outcome for its own (H18,
 // rule 23); the prior is settled with it.
 const (
-	resolveUpdate = "SET #prev = #attempt, #prev_end = #status, #attempt = :mine, #attempt_no = #attempt_no + :one, " +
-		"#status = :status, #expiry = :expiry"
+	resolveUpdate = newTokenUpdate + "#status = :status, #expiry = :expiry"
 
 	resolveOutcome = resolveUpdate + ", #completed = :at, #data = :data" + outcomeRemove
 	resolveNotDone = resolveUpdate + " REMOVE #prior_no, #prior_started, #prior_lease"
@@ -27,7 +26,8 @@ func (t *table) resolve(found Record, as Resolution, now time.Time, cfg Config, 
 		update, expires = resolveOutcome, now.Add(cfg.Retention)
 		values[":at"], values[":data"] = timeValue(now), body
 	}
-	values[":expiry"] = numberValue(upToSecond(expires))
+	// Never sooner than the record's own end, which may be that of a request with a longer retention.
+	values[":expiry"] = numberValue(max(upToSecond(expires), found.Expires.Unix()))
 	w := t.update(found.ID, newExpression(t.schema, takeOverCondition, update), values)
 	w.pending = func(rec *record) bool {
 		return rec != nil && rec.token == found.Token && !rec.live(now) && !rec.finished()

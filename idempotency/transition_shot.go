@@ -9,8 +9,7 @@ import (
 // What a single shot writes over a record that is there. Two requests meet there as in the claims of the same conditions; the
 // loser gets the winner's outcome.
 const (
-	shotUpdate = "SET #prev = #attempt, #prev_end = #status, #attempt = :mine, #attempt_no = #attempt_no + :one, " +
-		"#status = :status, #form = :form, #started = :started, #completed = :now, #expiry = :expiry"
+	shotUpdate = newTokenUpdate + "#status = :status, #form = :form, #started = :started, #completed = :now, #expiry = :expiry"
 
 	shotBody   = ", #data = :data" + outcomeRemove
 	shotNoBody = ", #encoding = :encoding" + outcomeRemove
@@ -62,15 +61,12 @@ func (t *table) over(c claim, now time.Time, seen *record, inside bool, update s
 		values[":inprogress"], values[":unknown"], values[":now"] = textValue(string(inProgress)), textValue(string(unknown)), timeValue(now)
 	}
 	w := t.update(c.id, newExpression(t.schema, condition, update), values)
-	w.pending = func(rec *record) bool {
-		return rec != nil && rec.token == seen.token && !rec.live(now) && !rec.finished()
-	}
+	w.pending = stillSeen(seen.token, now)
 	return w
 }
 
 // keepOutUpdate leaves a record as it was but for the token.
-const keepOutUpdate = "SET #prev = #attempt, #prev_end = #status, #attempt = :mine, #attempt_no = #attempt_no + :one, " +
-	"#status = :status, #expiry = :expiry"
+const keepOutUpdate = newTokenUpdate + "#status = :status, #expiry = :expiry"
 
 // keepOut writes a record without an outcome under another token, after a single shot's transaction was refused. A copy of
 // that may still be on its way, and meets this record's condition: it can no longer commit what the caller was told did not

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -53,7 +54,8 @@ func DoTx[T any](ctx context.Context, r *Runner, req Request, fn func(context.Co
 
 // Tx collects writes that commit with the outcome: at most 99, of 4 MB together, and one an item. What is staged is read at
 // once, so that a value may be changed afterwards. A mistake, such as a value that cannot be marshalled, or a limit surfaces
-// at the commit, as a [FieldError], and nothing is written. It is safe for concurrent use.
+// at the commit, as a [FieldError], and nothing is written. It is safe for concurrent use. Staging on a nil Tx panics, and so
+// does whatever is staged or changed after the handler has returned, since it would be lost.
 type Tx struct {
 	mu     sync.Mutex
 	writes []*Write
@@ -61,9 +63,10 @@ type Tx struct {
 }
 
 // TxFrom returns what collects the staged writes of the run that ctx belongs to, and nil outside of a handler. It serves
-// every handler that [Do] or a wrapper runs, with any Request.Tx.
+// every handler that [Do] or a wrapper runs, with any Request.Tx. Within a [Step]'s function it is nil: what that would stage
+// is lost where the step is not run again.
 func TxFrom(ctx context.Context) *Tx {
-	if run := runningFrom(ctx); run != nil {
+	if run := runningFrom(ctx); run != nil && ctx.Value(stepKey{}) == nil {
 		return run.tx
 	}
 	return nil
@@ -122,8 +125,13 @@ func (tx *Tx) Add(action types.TransactWriteItem) *Write {
 	}
 	var err error
 	if n == 1 {
-		names := w.parts().names
-		*names = maps.Clone(*names)
+		p := w.parts()
+		*p.names = maps.Clone(*p.names)
+		for _, text := range []**string{p.tableName, p.condition, p.expression} {
+			if text != nil && *text != nil {
+				*text = aws.String(**text)
+			}
+		}
 	} else {
 		w = &Write{}
 		err = fmt.Errorf("has %d of Put, Update, Delete and ConditionCheck, must have one", n)
@@ -134,22 +142,32 @@ func (tx *Tx) Add(action types.TransactWriteItem) *Write {
 // Actions returns what is staged, as the commit will send it, or the first mistake: for tests of a bare handler, and for
 // programs that stage the same writes on a Tx of their own (the zero value will do) and send them by themselves.
 func (tx *Tx) Actions() ([]types.TransactWriteItem, error) {
-	return actionsOf(tx.staged())
+	return actionsOf(tx.staged(), 0, 0)
 }
 
 func (tx *Tx) stage(w *Write, err error) *Write {
 	if tx == nil {
-		panic("idempotency: a write is staged on a nil Tx: the context is not one that Do gave to the handler" +
+		panic("idempotency: a write is staged on a nil Tx: the context is not one that Do gave to the handler, or that of a step" +
 			" (in a test of a bare handler, use WithAttempt)")
 	}
+	w.tx = tx
 	w.fail(err)
+	if p := w.parts(); p.onFailure != nil {
+		*p.onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	}
+	tx.mustBeOpen()
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.writes = append(tx.writes, w)
+	return w
+}
+
+func (tx *Tx) mustBeOpen() {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
 	if tx.sealed {
-		panic("idempotency: a write is staged after the handler has returned: it would be lost")
+		panic("idempotency: a write is staged, or changed, after the handler has returned: it would be lost")
 	}
-	tx.writes = append(tx.writes, w)
-	return w
 }
 
 func (tx *Tx) seal() {

@@ -2,11 +2,14 @@ package idempotency_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/oncekey/oncekey/idempotency"
 	"github.com/oncekey/oncekey/lambda"
+	"github.com/oncekey/oncekey/localtest"
 )
 
 // A wrapped handler gets the transaction with its context: no second family of wrappers.
@@ -112,4 +115,66 @@ func TestTxContext_BareHandler(t *testing.T) {
 		}
 		l.wantPaid(t, 0)
 	})
+}
+
+// A handler that asks for its own key would wait for itself: it is told so, and how it was meant.
+func TestTxContext_OwnKey(t *testing.T) {
+	t.Parallel()
+	atEachMode(t, func(t *testing.T, l ledger, req idempotency.Request) {
+		w := l.worker(t)
+		_, err := w.doTx(soon(t), req, func(ctx context.Context, _ *idempotency.Tx) (string, error) {
+			for _, mode := range []idempotency.TxMode{0, idempotency.Claimed, idempotency.SingleShot} {
+				inner := req
+				inner.Tx = mode
+				_, err := idempotency.Do(ctx, w.runner, inner, func(context.Context) (string, error) {
+					t.Error("it ran")
+					return "", nil
+				})
+				if field, ok := errors.AsType[*idempotency.FieldError](err); !ok || field.Field != "Request.Key" || !strings.Contains(err.Error(), "TxFrom(ctx)") {
+					t.Errorf("mode %d: %v", mode, err)
+				}
+			}
+			return "paid", nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A step is there and the transaction is refused: whoever never asks again must not leave a charge without its rows, so the
+// outcome is unknown, unless the handler has said what the condition means.
+func TestTxContext_RefusedAfterAStep(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		otherwise error
+		denied    bool
+		status    string
+	}{
+		"condition":      {nil, false, "UNKNOWN"},
+		"denied":         {nil, true, "UNKNOWN"},
+		"Else":           {errFunds, false, "RELEASED"},
+		"Else(Terminal)": {idempotency.Terminal(errFunds), false, "FAILED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l, req := newLedger(t), request("k")
+				short(t, l, req)
+				if c.denied {
+					l.inject("TransactWriteItems", localtest.AccessDenied, 1)
+				}
+				_, err := l.worker(t).do(soon(t), req, func(ctx context.Context) (string, error) {
+					if _, err := idempotency.Step(ctx, "charge", func(context.Context) (string, error) { return "ch_1", nil }); err != nil {
+						return "", err
+					}
+					return l.paysIf(c.otherwise)(ctx, idempotency.TxFrom(ctx))
+				})
+				if err == nil {
+					t.Error("no error")
+				}
+				l.wantStatus(t, req, c.status)
+			})
+		})
+	}
 }

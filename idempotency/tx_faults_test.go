@@ -58,7 +58,7 @@ func TestTxFaults_Once(t *testing.T) {
 }
 
 // The same until the time is over. What was committed is recognised by a read; what was not has left nothing, the caller
-// is told that it cannot be known, and the next request pays: without a policy, since a transaction that is not there has
+// is told that it cannot be known (or that there is nothing, if that was always the answer), and the next request pays: without a policy, since a transaction that is not there has
 // had no effect (rule 13).
 func TestTxFaults_ToTheEnd(t *testing.T) {
 	t.Parallel()
@@ -77,13 +77,27 @@ func TestTxFaults_ToTheEnd(t *testing.T) {
 			l.wantPaid(t, 1)
 			return
 		}
-		wantErr(t, err, idempotency.ErrNotRecorded)
-		l.wantStatus(t, req, ofTx(req, "INPROGRESS", ""))
 		_, cancelled := errors.AsType[*types.TransactionCanceledException](err)
 		_, twin := errors.AsType[*types.TransactionInProgressException](err)
-		if want := kind == localtest.Throttled || kind == localtest.Conflict; cancelled != want || twin != (kind == localtest.TransactionInProgress) {
+		always := kind == localtest.Throttled || kind == localtest.Conflict
+		if cancelled != always || twin != (kind == localtest.TransactionInProgress) {
 			t.Errorf("the cause cannot be reached: %v", err)
 		}
+		if always { // each answer was that nothing is written
+			if refused, ok := errors.AsType[*idempotency.WriteError](err); !ok || refused.Index != -1 {
+				t.Errorf("error %v", err)
+			}
+			l.wantStatus(t, req, "RELEASED")
+			res, err = w.doTx(soon(t), req, l.pays)
+			wantAnswer(t, res, err, "paid", false)
+			l.wantPaid(t, 1)
+			return
+		}
+		wantErr(t, err, idempotency.ErrNotRecorded)
+		if state, ok := errors.AsType[*idempotency.StateError](err); !ok || (state.RetryAfter > 0) != (req.Tx == idempotency.SingleShot) {
+			t.Errorf("retry after %+v", state)
+		}
+		l.wantStatus(t, req, ofTx(req, "INPROGRESS", ""))
 		if req.Tx == idempotency.Claimed {
 			_, err = w.doTx(soon(t), req, l.pays)
 			wantErr(t, err, idempotency.ErrInProgress)

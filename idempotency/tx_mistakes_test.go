@@ -44,7 +44,7 @@ var stages = []struct {
 		for i := range 11 {
 			tx.Put(table, attributes{"id": text(fmt.Sprint(i)), "v": text(strings.Repeat("x", 399_000))})
 		}
-	}, "Tx", "4389045 bytes of staged writes", "at most 4194304 fit into a transaction"},
+	}, "Tx", "4389045 bytes of staged writes", "at most 4194304 fit into a transaction, the result with them"},
 	{"two updates", func(tx *idempotency.Tx, table string) {
 		tx.Update(table, owner, "SET a = :a").Value(":a", 1)
 		tx.Update(table, attributes{"id": text("alice")}, "SET b = :b").Value(":b", 1)

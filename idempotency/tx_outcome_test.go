@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/smithy-go"
@@ -294,4 +295,48 @@ func TestTxOutcome_Mismatch(t *testing.T) {
 		l.wantUntouched(t, req, before)
 		l.wantPaid(t, 1)
 	})
+}
+
+// DESIGN's order: whose key is bound to another request hears of that, not of its handler's error; and the handler's error
+// is not lost where the look fails.
+func TestTxOutcome_FailedShot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, req := newLedger(t), request("k")
+		req.Tx = idempotency.SingleShot
+		paidBefore(t, l, req)
+		res, err := l.worker(t).doTx(soon(t), other(req), txFails(errFunds)(l))
+		wantErr(t, err, idempotency.ErrMismatch)
+		if errors.Is(err, errFunds) || res.Replayed {
+			t.Errorf("got %+v, %v", res, err)
+		}
+		l.inject("GetItem", localtest.AccessDenied, 1)
+		_, err = l.worker(t).doTx(soon(t), req, txFails(errFunds)(l))
+		wantErr(t, err, idempotency.ErrUnavailable, errFunds)
+	})
+}
+
+// Result.Class and Reruns are the same in each form.
+func TestTxOutcome_Class(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err    error
+		class  idempotency.Class
+		reruns bool
+	}{
+		"released": {errFunds, idempotency.Released, true},
+		"recorded": {idempotency.Terminal(errFunds), idempotency.Recorded, false},
+		"unknown":  {idempotency.Unknown(errFunds), idempotency.Ambiguous, true}, // nothing but staged writes, which are not there
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			atEachMode(t, func(t *testing.T, l ledger, req idempotency.Request) {
+				res, err := l.worker(t).doTx(soon(t), req, txFails(c.err)(l))
+				wantErr(t, err, errFunds)
+				if res.Class != c.class || res.Reruns != c.reruns {
+					t.Errorf("class %v, reruns %v", res.Class, res.Reruns)
+				}
+			})
+		})
+	}
 }

@@ -19,9 +19,10 @@ const (
 
 // actionsOf are the staged writes as they are sent, or what is wrong with them: asked of the table, a mistake would come back
 // as one text about the whole request.
-func actionsOf(writes []*Write) ([]types.TransactWriteItem, error) {
-	if len(writes) > maxStaged {
-		return nil, invalid("Tx", fmt.Sprintf("%d staged writes", len(writes)), fmt.Sprintf("at most %d fit beside the record", maxStaged))
+// Beside them go checks of others of the key's records, and the result.
+func actionsOf(writes []*Write, checks, result int) ([]types.TransactWriteItem, error) {
+	if fit := maxStaged - checks; len(writes) > fit {
+		return nil, invalid("Tx", fmt.Sprintf("%d staged writes", len(writes)), fmt.Sprintf("at most %d fit beside the record", fit))
 	}
 	actions := make([]types.TransactWriteItem, len(writes))
 	size := 0
@@ -49,12 +50,11 @@ func actionsOf(writes []*Write) ([]types.TransactWriteItem, error) {
 				return nil, invalid(w.name(i), "about the item of write "+fmt.Sprint(j), "a transaction has one action for an item")
 			}
 		}
-		*p.onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 		size += sizeOf(p.key) + sizeOf(*p.values)
 		actions[i] = types.TransactWriteItem{Put: w.put, Update: w.update, Delete: w.remove, ConditionCheck: w.check}
 	}
-	if size > maxStagedSize {
-		return nil, invalid("Tx", fmt.Sprintf("%d bytes of staged writes", size), fmt.Sprintf("at most %d fit into a transaction", maxStagedSize))
+	if size+result > maxStagedSize {
+		return nil, invalid("Tx", fmt.Sprintf("%d bytes of staged writes", size), fmt.Sprintf("at most %d fit into a transaction, the result with them", maxStagedSize))
 	}
 	return actions, nil
 }

@@ -39,7 +39,7 @@
 //	IdempotencyUnavailable     ErrUnavailable     no           yes
 //	IdempotencyNoTime          ErrNoTime          no           yes; raise the time-out if it comes often
 //	IdempotencyOutcomeUnknown  ErrOutcomeUnknown  no           no: somebody has to look
-//	IdempotencyNotRecorded     ErrNotRecorded     yes          no: look the outcome up
+//	IdempotencyNotRecorded     ErrNotRecorded     yes          no: look the outcome up; of a single shot yes
 //	IdempotencyNoBody          ErrNoBody          no           no: it is done, the answer is lost
 //	IdempotencyMismatch        ErrMismatch        no           no: the sender has reused a key
 //	IdempotencyBadRecord       ErrBadRecord       no           no: the result type has changed, or see there

@@ -26,7 +26,7 @@ var (
 	problemNotRecorded   = problem{http.StatusInternalServerError, "outcome_not_recorded", "The operation was carried out, but its outcome could not be recorded", false}
 	problemDone          = problem{http.StatusConflict, "outcome_not_stored", "The operation was carried out; its answer is not stored", false}
 	problemExpired       = problem{http.StatusPreconditionFailed, "idempotency_key_expired", "The Idempotency-Key is too old", false}
-	problemUnavailable   = problem{http.StatusServiceUnavailable, "idempotency_unavailable", "The operation was not started", true}
+	problemUnavailable   = problem{http.StatusServiceUnavailable, "idempotency_unavailable", "The operation cannot be carried out now", true}
 	problemMisconfigured = problem{http.StatusInternalServerError, "idempotency_misconfigured", "The operation was not started", false}
 	problemBadRecord     = problem{http.StatusInternalServerError, "outcome_unreadable", "The operation was carried out before, or may have been; its outcome cannot be read", false}
 	problemNotFound      = problem{http.StatusNotFound, "idempotency_key_not_found", "There is no outcome for the Idempotency-Key", false}

@@ -67,7 +67,7 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, body func() ([]byte, er
 		return first, true, nil // the handler's answer, recorded or not
 	case protocols(err, failed): // it ran, and was not recorded
 		return w.settle(ctx, req, res, err)
-	case res.Class == idempotency.Ambiguous && attempt.OnUnknown == idempotency.Refuse && req.Tx == 0:
+	case res.Class == idempotency.Ambiguous && !res.Reruns:
 		if err == errAmbiguous { //nolint:errorlint // as above
 			err = fmt.Errorf("%w: its status is %d", err, first.Status)
 		}
@@ -123,8 +123,8 @@ func (w *web) settle(ctx context.Context, req idempotency.Request, res idempoten
 	if state, ok := err.(*idempotency.StateError); ok && res.Replayed && errors.Is(err, idempotency.ErrLeaseLost) { //nolint:errorlint // the outermost one is Do's
 		err = state.Winner // the attempt has lost its lease to one whose outcome is this caller's answer, too
 	}
-	if err == nil && (res.Value.Status < 100 || res.Value.Status > 999) {
-		err = fmt.Errorf("%w: it is no answer of an HTTP wrapper's: do two handlers of different kinds share an operation?", idempotency.ErrBadRecord)
+	if err == nil && (!isStatus(res.Value.Status)) {
+		err = fmt.Errorf("%w: it is no answer of an HTTP wrapper's: do two handlers of different kinds share an operation, or was it resolved without HTTPAnswer?", idempotency.ErrBadRecord)
 		w.log(ctx, problemBadRecord, req, err)
 		return problemBadRecord.response("", 0), false, nil
 	}
@@ -149,6 +149,9 @@ func (w *web) settle(ctx context.Context, req idempotency.Request, res idempoten
 		return response{}, true, err
 	}
 	p := stateOf(err).problem
+	if p == problemNotRecorded && after > 0 {
+		p = problemUnavailable // a single shot's: the same request finds out
+	}
 	w.log(ctx, p, req, err)
 	if p == problemReused {
 		p = p.as(w.cfg.Reused)

@@ -2,8 +2,10 @@ package lambda_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -169,4 +171,52 @@ func TestRequestFrom(t *testing.T) {
 	if lambda.RequestFrom(t.Context()) != nil {
 		t.Error("a request outside of a handler")
 	}
+}
+
+// An error of another package that looks like an HTTPError is none: its text is not handed out on replay.
+func TestHTTP_OthersHTTPError(t *testing.T) {
+	t.Parallel()
+	type HTTPError struct {
+		error
+		Status int
+		Body   string
+	}
+	own := &HTTPError{errors.New("upstream"), 200, "secret"}
+	f := newFixture(t, idempotency.Config{})
+	g := doors["HTTPAPI"](t, f.Runner, lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) {
+		return reaction{}, idempotency.Terminal(own)
+	})
+	for range 2 {
+		if r, err := g(t.Context(), pay("k")); err == nil || r.body != "" {
+			t.Errorf("got %+v, %v", r, err)
+		}
+	}
+}
+
+// What is recorded of an HTTPError has no headers that are never recorded, and an answer without a status cannot be resolved to.
+func TestHTTPError_Recorded(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(&lambda.HTTPError{Status: 402, Header: http.Header{"Set-Cookie": {"s=1"}, "Authorization": {"b"}, "X-Own": {"c"}}})
+	if err != nil || string(text) != `{"Status":402,"Header":{"X-Own":["c"]},"Body":""}` {
+		t.Errorf("%s, %v", text, err)
+	}
+	r := newFixture(t, idempotency.Config{}).Runner
+	rec := idempotency.Record{ID: "pay#1", Token: "T"}
+	if err := r.Resolve(t.Context(), rec, idempotency.Completed(lambda.HTTPAnswer(0, nil, nil))); err == nil || !strings.Contains(err.Error(), "must be 100 to 999") {
+		t.Errorf("resolved: %v", err)
+	}
+}
+
+// A step has begun under Claimed, and its run leaves the outcome unknown: the policy decides, and the client is told so.
+func TestHTTP_UnknownAfterAStep(t *testing.T) {
+	t.Parallel()
+	atEachDoor(t, lambda.HTTPConfig{Request: inTx(idempotency.Claimed)}, func(t *testing.T, _ fixture, open func(lambda.HTTPConfig, handling) gate) {
+		g := open(lambda.HTTPConfig{}, func(ctx context.Context, _ *lambda.HTTPRequest) (reaction, error) {
+			_, err := idempotency.Step(ctx, "charge", func(context.Context) (string, error) { return "ch_1", nil })
+			return reaction{status: http.StatusBadGateway}, err
+		})
+		for range 2 {
+			wantProblem(t, must(t, g, pay("k")), 409, "outcome_unknown", false)
+		}
+	})
 }

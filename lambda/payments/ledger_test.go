@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/oncekey/oncekey/idempotency"
 )
@@ -128,6 +129,27 @@ func TestLedger_CustomerIsTheCaller(t *testing.T) {
 		var spent total
 		if ok, err := s.function.ledger.get(t.Context(), totalID(caller, "EUR"), &spent); err != nil || !ok || spent.Spent != 4990 {
 			t.Errorf("the caller has spent %d, %v, want 4990", spent.Spent, err)
+		}
+	})
+}
+
+// A charge that was made under the key before its window, for something else, is no charge for this payment.
+func TestLedger_ChargeOfAnotherPayment(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, idempotency.Rerun)
+		s.customer = aPayment().Customer
+		s.whenCharged(func() { s.cut.Store(true) })
+		s.dies(s.payByEvent)
+		passes(8*24*time.Hour + time.Minute)
+		p := aPayment()
+		p.Amount = 1
+		r, err := s.payEvent(p)
+		if invalid, ok := errors.AsType[*InvalidPayment](err); !ok || invalid.Field != "idempotencyKey" || r.Charge != "" {
+			t.Errorf("got %+v, %v", r, err)
+		}
+		if s.cards.Charges() != 1 {
+			t.Errorf("%d charges", s.cards.Charges())
 		}
 	})
 }

@@ -96,6 +96,9 @@ func (s payments) pay(ctx context.Context, p Payment) (Receipt, error) {
 	made, err := idempotency.StepOrFind(ctx, theCharge,
 		func(ctx context.Context) (madeCharge, bool, error) {
 			c, ok, err := s.chargeSince(ctx, key, firstStart(attempt.Prior, time.Now()))
+			if ok && !c.isFor(p) { // made under this key before its window, for something else
+				return madeCharge{}, false, idempotency.Terminal(&InvalidPayment{"idempotencyKey", "is that of another payment"})
+			}
 			return madeCharge{c.ID, attempt.Number}, ok, idempotency.Unknown(err)
 		},
 		func(ctx context.Context) (madeCharge, error) {

@@ -34,6 +34,10 @@ type charge struct {
 	chargeRequest
 }
 
+func (c charge) isFor(p Payment) bool {
+	return c.Reference == p.Order && c.Customer == p.Customer && c.Amount == p.Amount && c.Currency == p.Currency
+}
+
 // CardDeclined is the processor's no. Its type's name is the errorType that callers of the function see.
 //
 //nolint:errname // named for the callers

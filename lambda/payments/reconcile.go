@@ -83,6 +83,8 @@ func (r reconciler) settle(ctx context.Context, rec idempotency.Record) (did str
 		switch {
 		case err != nil:
 			return "", err
+		case charged && (c.Customer == "" || c.Reference == "" || c.Amount <= 0 || c.Currency == ""):
+			return "", fmt.Errorf("the processor does not say what the charge %s is for: somebody has to look", c.ID)
 		case !charged && slices.Contains(rec.Steps, theCharge):
 			return "", errors.New("the record has a charge that the processor does not know: somebody has to look")
 		case !charged && time.Since(rec.LeaseEnd) < r.grace:

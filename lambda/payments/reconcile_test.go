@@ -297,3 +297,27 @@ func TestReconcile_TellsOfWhatCannotBeRead(t *testing.T) {
 		}
 	})
 }
+
+// answering is a processor whose look-up says this.
+type answering struct {
+	processor
+	found charge
+}
+
+func (a answering) find(context.Context, string) (charge, bool, error) { return a.found, true, nil }
+
+// A charge of which the processor says the id alone is not booked for nobody and nothing: somebody has to look.
+func TestReconcile_ChargeWithoutDetails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, idempotency.Refuse)
+		s.customer = aPayment().Customer
+		s.whenCharged(func() { s.cut.Store(true) })
+		s.dies(s.payByEvent)
+		passes(time.Hour)
+		s.clock.cards = answering{s.function.cards, charge{ID: "ch_1"}}
+		if n, err := s.clock.reconcile(t.Context(), nil); err != nil || n != (counts{Left: 1}) {
+			t.Errorf("reconciled %+v, %v", n, err)
+		}
+	})
+}
