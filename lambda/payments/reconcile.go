@@ -37,7 +37,7 @@ const askLimit = 5 * time.Second
 func (r reconciler) reconcile(ctx context.Context, _ json.RawMessage) (counts, error) {
 	if end, ok := ctx.Deadline(); ok { // in time to say what it did
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end.Add(-askLimit))
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-min(askLimit, time.Until(end)/4)))
 		defer cancel()
 	}
 	var n counts

@@ -321,3 +321,18 @@ func TestReconcile_ChargeWithoutDetails(t *testing.T) {
 		}
 	})
 }
+
+// A function with Lambda's default time-out of 3 s has time to reconcile, too.
+func TestReconcile_ShortTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, idempotency.Refuse)
+		s.customer = aPayment().Customer
+		s.whenCharged(func() { s.cut.Store(true) })
+		s.dies(s.payByEvent)
+		passes(time.Hour)
+		if n, err := s.clock.reconcile(localtest.Invocation(t, 3*time.Second), nil); err != nil || n != (counts{Completed: 1}) {
+			t.Errorf("reconciled %+v, %v", n, err)
+		}
+	})
+}
