@@ -65,7 +65,7 @@ func (w *web) serve(ctx context.Context, q *HTTPRequest, body func() ([]byte, er
 		return w.settle(ctx, req, res, err)
 	case err == nil, err == errReleased: //nolint:errorlint // Do hands it back untouched
 		return first, true, nil // the handler's answer, recorded or not
-	case protocols(err, failed): // it ran, and was not recorded
+	case protocols(err, failed), lostInStep(err, attempt): // it ran, and was not recorded
 		return w.settle(ctx, req, res, err)
 	case res.Class == idempotency.Ambiguous && !res.Reruns:
 		if err == errAmbiguous { //nolint:errorlint // as above
@@ -92,6 +92,13 @@ func protocols(err, failed error) bool {
 		}
 	}
 	return ok
+}
+
+// lostInStep says that a step has told this very run that its record is another attempt's by now, and the handler has passed
+// that on.
+func lostInStep(err error, own *idempotency.Attempt) bool {
+	state, ok := err.(*idempotency.StateError) //nolint:errorlint // the outermost one counts
+	return ok && state.ID == own.RecordID() && errors.Is(state, idempotency.ErrLeaseLost)
 }
 
 // recorded is what is kept of an answer.

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -218,5 +220,34 @@ func TestHTTP_UnknownAfterAStep(t *testing.T) {
 		for range 2 {
 			wantProblem(t, must(t, g, pay("k")), 409, "outcome_unknown", false)
 		}
+	})
+}
+
+// A step tells a late attempt that another one is at work: its client is told to come again, as if the outcome had been lost
+// at the end.
+func TestHTTP_LeaseLostInAStep(t *testing.T) {
+	t.Parallel()
+	atEventDoors(t, lambda.HTTPConfig{Request: rerunning}, func(t *testing.T, _ fixture, open func(lambda.HTTPConfig, handling) gate) {
+		runs := 0
+		var g gate
+		winner := make(chan struct{}) // has ended
+		g = open(lambda.HTTPConfig{}, func(ctx context.Context, _ *lambda.HTTPRequest) (reaction, error) {
+			if runs++; runs > 1 {
+				<-time.After(time.Minute)
+				return created(2), nil
+			}
+			_, err := idempotency.Step(ctx, "charge", func(context.Context) (string, error) {
+				<-time.After(time.Minute) // does not look at its context
+				go func() {
+					defer close(winner)
+					_, _ = g(localtest.Invocation(t, time.Hour), pay("k"))
+				}()
+				synctest.Wait()
+				return "ch_1", nil
+			})
+			return reaction{}, err
+		})
+		wantProblem(t, must(t, g, pay("k")), 409, "operation_in_progress", true)
+		<-winner
 	})
 }
