@@ -44,8 +44,8 @@ func NotDone() Resolution { return Resolution{status: released} }
 // [ErrLeaseLost] (otherwise) or [ErrNotFound] (it is gone). The attempt that ended without telling, should it come back, is
 // told that it has lost its lease, with what was resolved.
 //
-// The outcome is kept for Config.Retention from now, and until the record's own end at least. Other errors are those of [Do] before it has run anything, and
-// [ErrNotRecorded] where the write had no answer: it may have been made, and can be repeated.
+// The outcome is kept for Config.Retention from now, and until the record's own end at least. Other errors are those of [Do]
+// before it has run anything, and [ErrNotRecorded] where the write had no answer: it may have been made, and can be repeated.
 func (r *Runner) Resolve(ctx context.Context, rec Record, as Resolution) error {
 	switch {
 	case r == nil || r.table.client == nil:

@@ -23,6 +23,33 @@ func rerunning(_ context.Context, q *lambda.HTTPRequest, req *idempotency.Reques
 	return nil
 }
 
+// takenOver sends a payment whose attempt outlives its lease: when late calls takeOver, a minute goes by, and a second attempt
+// has ended as winner does, or is at work, when it returns.
+func takenOver(t *testing.T, open func(lambda.HTTPConfig, handling) gate, late func(ctx context.Context, takeOver func()) (reaction, error), winner func() (reaction, error)) (runs int, r reaction, err error) {
+	t.Helper()
+	var g gate
+	ended := make(chan struct{}) // the second attempt
+	takeOver := func() {
+		<-time.After(time.Minute) // does not look at its context
+		go func() {
+			defer close(ended)
+			_, _ = g(localtest.Invocation(t, time.Hour), pay("k"))
+		}()
+		synctest.Wait()
+	}
+	g = open(lambda.HTTPConfig{}, func(ctx context.Context, _ *lambda.HTTPRequest) (reaction, error) {
+		if runs++; runs == 1 {
+			return late(ctx, takeOver)
+		}
+		return winner()
+	})
+	r, err = g(localtest.Invocation(t, 10*time.Second), pay("k"))
+	if runs > 0 {
+		<-ended
+	}
+	return runs, r, err
+}
+
 // C03, I4: an attempt outlives its lease, another one takes over. The late one's client gets what the winner has recorded,
 // whatever its own handler says; and if there is nothing, it is told to come again.
 func TestHTTP_LeaseLost(t *testing.T) {
@@ -47,30 +74,18 @@ func TestHTTP_LeaseLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			atEachDoor(t, lambda.HTTPConfig{Request: rerunning}, func(t *testing.T, _ fixture, open func(lambda.HTTPConfig, handling) gate) {
-				runs := 0
-				var g gate
-				winner := make(chan struct{}) // has ended
-				defer func() {
-					if runs > 0 {
-						<-winner
-					}
-				}()
-				g = open(lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) {
-					if runs++; runs == 1 { // does not look at its context
-						<-time.After(time.Minute)
-						go func() {
-							defer close(winner)
-							_, _ = g(localtest.Invocation(t, time.Hour), pay("k"))
-						}()
-						synctest.Wait()
-						return reaction{status: c.late, body: "late", header: http.Header{"X-Request-Id": {"late"}}}, nil
-					}
+				runs, r, err := takenOver(t, open, func(_ context.Context, takeOver func()) (reaction, error) {
+					takeOver()
+					return reaction{status: c.late, body: "late", header: http.Header{"X-Request-Id": {"late"}}}, nil
+				}, func() (reaction, error) {
 					if c.winner == atWork {
 						<-time.After(time.Minute)
 					}
 					return reaction{status: max(c.winner, 200), body: "winner", header: http.Header{"Location": {"/payments/2"}}}, nil
 				})
-				r := must(t, g, pay("k"))
+				if err != nil {
+					t.Fatal(err)
+				}
 				switch c.want {
 				case "winner":
 					if r.status != c.winner || r.body != "winner" || r.header.Get("Location") != "/payments/2" || r.header.Get("Idempotent-Replayed") != "true" || r.header.Get("X-Request-Id") != "" {
@@ -114,30 +129,15 @@ func TestHTTP_LeaseLostAndErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			atEventDoors(t, lambda.HTTPConfig{Request: rerunning}, func(t *testing.T, _ fixture, open func(lambda.HTTPConfig, handling) gate) {
-				runs := 0
-				var g gate
-				winner := make(chan struct{}) // has ended
-				defer func() {
-					if runs > 0 {
-						<-winner
-					}
-				}()
-				g = open(lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) {
-					if runs++; runs == 1 {
-						<-time.After(time.Minute)
-						go func() {
-							defer close(winner)
-							_, _ = g(localtest.Invocation(t, time.Hour), pay("k"))
-						}()
-						synctest.Wait()
-						return created(1), c.late
-					}
+				_, r, err := takenOver(t, open, func(_ context.Context, takeOver func()) (reaction, error) {
+					takeOver()
+					return created(1), c.late
+				}, func() (reaction, error) {
 					if c.atWork {
 						<-time.After(time.Minute)
 					}
 					return created(2), c.winner
 				})
-				r, err := g(localtest.Invocation(t, 10*time.Second), pay("k"))
 				switch c.want {
 				case "winner's answer":
 					if err != nil || r.body != created(2).body || r.header.Get("Idempotent-Replayed") != "true" {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -228,26 +227,19 @@ func TestHTTP_UnknownAfterAStep(t *testing.T) {
 func TestHTTP_LeaseLostInAStep(t *testing.T) {
 	t.Parallel()
 	atEventDoors(t, lambda.HTTPConfig{Request: rerunning}, func(t *testing.T, _ fixture, open func(lambda.HTTPConfig, handling) gate) {
-		runs := 0
-		var g gate
-		winner := make(chan struct{}) // has ended
-		g = open(lambda.HTTPConfig{}, func(ctx context.Context, _ *lambda.HTTPRequest) (reaction, error) {
-			if runs++; runs > 1 {
-				<-time.After(time.Minute)
-				return created(2), nil
-			}
+		_, r, err := takenOver(t, open, func(ctx context.Context, takeOver func()) (reaction, error) {
 			_, err := idempotency.Step(ctx, "charge", func(context.Context) (string, error) {
-				<-time.After(time.Minute) // does not look at its context
-				go func() {
-					defer close(winner)
-					_, _ = g(localtest.Invocation(t, time.Hour), pay("k"))
-				}()
-				synctest.Wait()
+				takeOver()
 				return "ch_1", nil
 			})
 			return reaction{}, err
+		}, func() (reaction, error) {
+			<-time.After(time.Minute)
+			return created(2), nil
 		})
-		wantProblem(t, must(t, g, pay("k")), 409, "operation_in_progress", true)
-		<-winner
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantProblem(t, r, 409, "operation_in_progress", true)
 	})
 }

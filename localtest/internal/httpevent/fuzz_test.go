@@ -29,7 +29,7 @@ func FuzzDoor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, door uint8, text, payload string) {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
 		if err != nil {
-			t.Skip()
+			t.Skip("no HTTP request: the server would not hand it over")
 		}
 		d := open(t, configs[int(door)%len(configs)])
 		in, refusal := d.Read(r, requestID, noon)
