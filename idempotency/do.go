@@ -21,8 +21,8 @@ type Result[T any] struct {
 	CompletedAt time.Time
 
 	// Class is what an error of this very run means, fn's or that of a transaction which was refused: whether it was
-	// recorded, has released the key, or leaves the outcome unknown. 0 where there is none. For wrappers that have to
-	// answer a caller.
+	// recorded, has released the key, or leaves the outcome unknown; a replayed failure is Recorded. 0 where there is
+	// none. For wrappers that have to answer a caller.
 	Class Class
 
 	// Reruns says that the next request runs the handler again, after an error of this very run: the key was released, or
@@ -142,6 +142,9 @@ func (c *call) do(ctx context.Context, h handler) (answer, error) {
 	if outer := runningFrom(ctx); outer != nil && outer.call != nil && outer.r == c.r && slices.Contains(c.ids, outer.id) {
 		return answer{}, invalid("Request.Key", "that of the run which asks", "a handler must not ask for its own key, which it owns:"+
 			" behind a wrapper, stage on TxFrom(ctx) instead of DoTx")
+	}
+	if found := c.readFirst(ctx); found != nil {
+		return answer{replayed: found}, nil
 	}
 	if c.req.Tx == SingleShot {
 		return c.singleShot(ctx, h)

@@ -347,6 +347,12 @@ func (f *fixture) edit(tb testing.TB, req idempotency.Request, change item) {
 	}
 	maps.Copy(it, change)
 	maps.DeleteFunc(it, func(_ string, v types.AttributeValue) bool { return v == nil })
+	f.put(tb, it)
+}
+
+// put puts an item as it is.
+func (f *fixture) put(tb testing.TB, it item) {
+	tb.Helper()
 	if _, err := f.plain.PutItem(tb.Context(), &dynamodb.PutItemInput{TableName: &f.table, Item: it}); err != nil {
 		tb.Fatal(err)
 	}

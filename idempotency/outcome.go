@@ -60,6 +60,7 @@ func replay[T any](c *call, rec *record) (Result[T], error) {
 		if err := decode(rec.data, &f); err != nil {
 			return bad(fmt.Errorf("%w: its failure cannot be decoded: %w", ErrBadRecord, err))
 		}
+		res.Class = Recorded
 		return res, c.r.failure(&Failure{Type: f.Type, Message: f.Message, Data: f.Data})
 	}
 	var value T

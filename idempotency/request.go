@@ -50,6 +50,11 @@ type Request struct {
 	Wait      time.Duration
 	OnUnknown OnUnknown
 
+	// ReadFirst asks for the outcome by an eventually consistent read before anything is written. It is for a request that
+	// was most likely answered already: its replay then costs half a read unit each 4 KB of the record, instead of the
+	// write units of a condition that fails. Where there is no outcome to be read, the read has been in vain.
+	ReadFirst bool
+
 	// Tx promises what the handler's effects are; see [Claimed] and [SingleShot]. Zero promises nothing: what the handler
 	// stages ([TxFrom]) commits with the outcome all the same.
 	Tx TxMode

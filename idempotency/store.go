@@ -207,22 +207,34 @@ func (w write) id(s Schema) string {
 
 // get reads the record as it is now; nil if there is none.
 func (t *table) get(ctx context.Context, m *meter, id string) (*record, error) {
+	return t.read(ctx, m, id, true)
+}
+
+// read with consistent false costs half, and may find what was there a moment ago: that decides nothing but a replay
+// (rule 24).
+func (t *table) read(ctx context.Context, m *meter, id string, consistent bool) (*record, error) {
+	it, err := t.getItem(ctx, m, id, consistent)
+	if err != nil || len(it) == 0 {
+		return nil, err
+	}
+	return readRecord(it, t.schema)
+}
+
+// getItem returns nothing if there is no such item.
+func (t *table) getItem(ctx context.Context, m *meter, id string, consistent bool) (item, error) {
 	callCtx, cancel := limitCall(ctx)
 	defer cancel()
 	out, err := t.client.GetItem(callCtx, &dynamodb.GetItemInput{
 		TableName:              aws.String(t.name),
 		Key:                    t.key(id),
-		ConsistentRead:         aws.Bool(true), // a stale record decides nothing but a replay (rule 24)
+		ConsistentRead:         aws.Bool(consistent),
 		ReturnConsumedCapacity: t.capacity,
 	})
 	if err != nil {
 		return nil, err
 	}
 	m.add(units(out.ConsumedCapacity), 0)
-	if len(out.Item) == 0 {
-		return nil, nil
-	}
-	return readRecord(out.Item, t.schema)
+	return out.Item, nil
 }
 
 // limitCall gives a call half of the time that is left, so that one that hangs leaves time to send it again.

@@ -4,37 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
-
-// Record is a key whose outcome is unknown, as [Runner.Unknowns] finds it: for a person, or a program that asks the other
-// side what has happened.
-type Record struct {
-	ID        string // operation, "#", hash; never the raw key
-	Operation string
-	Ref       string // Request.Ref, by which the business object is found
-	Status    string // "UNKNOWN", or "INPROGRESS" with a lease that is over
-	Attempt   int64  // the number of the attempt that ended without telling
-	Token     string // its token, which guards [Runner.Resolve]
-	Started   time.Time
-	LeaseEnd  time.Time
-	Expires   time.Time // the end of the window: the next request after it runs
-	Prior     *Prior    // the unknown before it, which the attempt had taken over
-	Steps     []string  // names of the steps that are recorded, sorted
-}
-
-// DownstreamKey is the [Attempt.DownstreamKey] that the record's attempts have used.
-func (rec Record) DownstreamKey(name string) string { return downstreamKey(rec.ID, name) }
-
-// DownstreamUUID is the [Attempt.DownstreamUUID] that the record's attempts have used.
-func (rec Record) DownstreamUUID(name string) string { return downstreamUUID(rec.ID, name) }
 
 // scanSegments is how many parts of the table are read at once.
 const scanSegments = 4
@@ -50,6 +25,15 @@ const scanSegments = 4
 // A record can change after it was read; [Runner.Resolve] notices. A transaction that crashed before its commit is among them,
 // though the next request would run it by itself.
 func (r *Runner) Unknowns(ctx context.Context) iter.Seq2[Record, error] {
+	return r.records(ctx, unknownFilter)
+}
+
+// Open is Unknowns with the keys in progress besides: all that have no outcome yet and were not released.
+func (r *Runner) Open(ctx context.Context) iter.Seq2[Record, error] {
+	return r.records(ctx, openFilter)
+}
+
+func (r *Runner) records(ctx context.Context, filter string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if r == nil || r.table.client == nil {
 			yield(Record{}, invalid("Runner", "nil", "make one with New"))
@@ -60,7 +44,7 @@ func (r *Runner) Unknowns(ctx context.Context) iter.Seq2[Record, error] {
 		pages := make(chan page)
 		var segments sync.WaitGroup
 		for segment := range int32(scanSegments) {
-			segments.Go(func() { r.scan(ctx, segment, pages) })
+			segments.Go(func() { r.scan(ctx, filter, segment, pages) })
 		}
 		go func() { segments.Wait(); close(pages) }()
 		defer func() {
@@ -91,22 +75,29 @@ type page struct {
 	err   error
 }
 
-// unknownFilter is what takes a record over, read: resolved records and what is none are left out by the table.
-const unknownFilter = "#expiry >= :expired AND (#status = :unknown OR (#status = :inprogress AND #in_progress_expiration < :now))"
+// unknownFilter is what takes a record over, read: resolved records and what is none are left out by the table, such as those
+// of Powertools for AWS Lambda, whose attributes have the same names.
+const unknownFilter = "attribute_exists(#schema) AND #expiry >= :expired AND (#status = :unknown OR (#status = :inprogress AND #in_progress_expiration < :now))"
 
-func (r *Runner) scan(ctx context.Context, segment int32, pages chan<- page) {
+// openFilter leaves out what the next request replaces: a window that is over.
+const openFilter = "attribute_exists(#schema) AND #expiry >= :expired AND (#status = :unknown OR #status = :inprogress)"
+
+func (r *Runner) scan(ctx context.Context, filter string, segment int32, pages chan<- page) {
 	t := &r.table
 	now := r.wallNow()
 	in := &dynamodb.ScanInput{
 		TableName: aws.String(t.name), Segment: aws.Int32(segment), TotalSegments: aws.Int32(scanSegments),
-		FilterExpression: aws.String(unknownFilter), ExpressionAttributeNames: newExpression(t.schema, unknownFilter, "").names,
+		FilterExpression: aws.String(filter), ExpressionAttributeNames: newExpression(t.schema, filter, "").names,
 		ExpressionAttributeValues: item{
-			":expired": numberValue(expiredBefore(now)), ":now": timeValue(now),
+			":expired": numberValue(expiredBefore(now)),
 			":unknown": textValue(string(unknown)), ":inprogress": textValue(string(inProgress)),
 		},
 	}
+	if strings.Contains(filter, ":now") {
+		in.ExpressionAttributeValues[":now"] = timeValue(now)
+	}
 	if sk := t.schema.SortKey; sk != "" { // items of other sort keys are somebody else's
-		in.FilterExpression = aws.String("#sk = :sk AND " + unknownFilter)
+		in.FilterExpression = aws.String("#sk = :sk AND " + filter)
 		in.ExpressionAttributeNames["#sk"] = sk
 		in.ExpressionAttributeValues[":sk"] = textValue(t.schema.SortKeyValue)
 	}
@@ -132,28 +123,4 @@ func (r *Runner) scan(ctx context.Context, segment int32, pages chan<- page) {
 			return
 		}
 	}
-}
-
-// record is an item for its reader.
-func (r *Runner) record(it item) (Record, error) {
-	id := ""
-	if v, ok := it[r.table.schema.PartitionKey].(*types.AttributeValueMemberS); ok {
-		id = v.Value
-	}
-	rec, err := readRecord(it, r.table.schema)
-	if err != nil {
-		return Record{ID: id}, &StateError{Err: err, ID: id}
-	}
-	operation := id
-	if i := strings.LastIndexByte(id, '#'); i >= 0 {
-		operation = id[:i]
-	}
-	out := Record{
-		ID: id, Operation: operation, Ref: rec.ref, Status: string(rec.status), Attempt: rec.number, Token: rec.token,
-		Started: rec.started, LeaseEnd: rec.leaseEnd, Expires: time.Unix(rec.expires, 0).UTC(), Prior: rec.prior, Steps: rec.stepNames(),
-	}
-	if out.Prior != nil {
-		out.Prior.Steps = slices.Clone(out.Steps)
-	}
-	return out, nil
 }

@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/oncekey/oncekey/idempotency"
@@ -126,9 +124,7 @@ func TestUnknowns_SortKey(t *testing.T) {
 					it := f.at(t, own)
 					it["sk"] = text("order")
 					foreign(it)
-					if _, err := f.plain.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &f.table, Item: map[string]types.AttributeValue(it)}); err != nil {
-						t.Fatal(err)
-					}
+					f.put(t, it)
 				}
 				rec := f.onlyUnknown(t)
 				if rec.ID != id(req) {
