@@ -65,6 +65,18 @@
 // A killed attempt is in progress until its lease ends. A second function with a ClockOffset beyond that, and
 // idempotency.Config{Now: localtest.Now} in it, sees the outcome unknown without waiting.
 //
+// # A queue
+//
+// [NewQueue] is an SQS queue with a dead-letter queue and Lambda's poller, whose event source mapping reports batch item
+// failures. [Queue.Deliver] is one round: it invokes a handler of this process, or [Function.Consume], with a batch, deletes
+// what succeeded and takes the rest back, with a higher ApproximateReceiveCount; [Queue.Redrive] sends dead letters again,
+// with new message ids. Nothing waits: what comes back is available at once.
+//
+//	q := localtest.NewQueue("orders.fifo")
+//	q.MaxReceives = 3
+//	q.Send(localtest.Message{Body: `{"id":"o1"}`, Group: "customer 1"})
+//	d, err := q.Deliver(ctx, 10, fn.Consume) // err: the whole batch has come back
+//
 // # The same tests on a real DynamoDB
 //
 // One of three environment variables makes [Start] hand out another database instead, without a change to the tests:

@@ -185,8 +185,8 @@ func (f *Function) Invoke(ctx context.Context, ev Event) (Response, error) {
 // says how it went. tries is how many there are at most: 3 is what Lambda does unless the function is configured
 // otherwise. Lambda waits one minute before the second try and two before the third; Deliver does not wait.
 //
-// SQS and streams are different: each delivery is an invocation of its own, by [Function.Invoke], with a request id of
-// its own, and an SQS message with a higher ApproximateReceiveCount.
+// SQS and streams are different: each delivery is an invocation of its own, by [Queue.Deliver] or [Function.Invoke], with a
+// request id of its own, and an SQS message with a higher ApproximateReceiveCount.
 //
 // The error is that of Invoke, or says that tries is less than 1.
 func (f *Function) Deliver(ctx context.Context, ev Event, tries int) ([]Response, error) {

@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 			lambda.Start(handleALB)
 		case "SQS":
 			lambda.Start(handleSQS)
+		case "SQS answer":
+			lambda.Start(answerBody)
 		}
 	}
 	os.Exit(m.Run())
