@@ -63,6 +63,13 @@
 // outcome_unknown. Under [idempotency.Rerun] answers and errors that leave it open go back as they are, since a client that
 // asks again, as after any 502, is right.
 //
+// # Batches and events
+//
+// [SQS], [SQSBody], [Kinesis], [DynamoDBStream] and [Kafka] give each message of a batch a record of its own, and report those
+// that have to come again: see [SQS] for which, and [Batch] for what can be set. Messages whose order counts run in order, up
+// to the first that fails. [Event], with [SNSRequest], [EventBridgeRequest], [S3Request] or [AsyncRequest], is for events that
+// Lambda delivers asynchronously.
+//
 // # Transactions and steps
 //
 // In every wrapper's handler [idempotency.TxFrom] collects writes to DynamoDB that commit with the outcome, and

@@ -22,6 +22,8 @@ var (
 // serve takes a request that has to have a key through the contract. body reads what q has no Body of yet; run is the handler.
 // own says that answer and error are its own, to go back as they came.
 func (w *web) serve(ctx context.Context, q *HTTPRequest, body func() ([]byte, error), run func(context.Context) (response, error)) (answer response, own bool, err error) {
+	ctx, flush := metered(ctx)
+	defer flush()
 	req, err := w.request(ctx, q, body)
 	if stop, ok := err.(*refused); ok { //nolint:errorlint // never wrapped
 		return w.refuse(ctx, stop), false, nil

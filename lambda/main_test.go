@@ -15,12 +15,15 @@ import (
 	"github.com/oncekey/oncekey/localtest"
 )
 
-// The test binary is its own bootstrap: where Lambda's Runtime API is there, it is the function of start_test.go, or the
-// one of httpwire_test.go behind a front door.
+// The test binary is its own bootstrap: where Lambda's Runtime API is there, it is the function of start_test.go, the
+// one of httpwire_test.go behind a front door, or the one of batchkill_test.go behind a queue.
 func TestMain(m *testing.M) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
 		if door := os.Getenv("FRONT_DOOR"); door != "" {
 			startWire(door)
+		}
+		if concurrency := os.Getenv("CONCURRENCY"); concurrency != "" {
+			startWorker(concurrency)
 		}
 		startFunction()
 	}

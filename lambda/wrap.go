@@ -2,6 +2,7 @@ package lambda
 
 import (
 	"context"
+	"time"
 
 	"github.com/oncekey/oncekey/idempotency"
 )
@@ -38,6 +39,8 @@ func Wrap[In, Out any](r *idempotency.Runner, request func(context.Context, In) 
 	}
 	return func(ctx context.Context, in In) (Out, error) {
 		var none Out
+		ctx, flush := metered(ctx)
+		defer flush()
 		req, err := request(ctx, in)
 		if err != nil {
 			return none, err
@@ -58,15 +61,34 @@ func Wrap[In, Out any](r *idempotency.Runner, request func(context.Context, In) 
 	}
 }
 
-// Event is [Wrap] for handlers that only return an error, such as those of SNS, EventBridge and S3 events.
+// Event is [Wrap] for handlers that only return an error, such as those of SNS, EventBridge and S3 events and of other
+// asynchronous invocations; [SNSRequest], [EventBridgeRequest], [S3Request] and [AsyncRequest] name their requests.
+//
+// Lambda gives an asynchronous invocation up after two retries. So one whose twin is still running waits for its outcome, as
+// long as there is time, where the request does not set Wait, whatever Config.Wait says; idempotency.NoWait is no wait.
+// Lambda retries for up to 6 hours (MaximumEventAgeInSeconds), EventBridge and SNS for up to 24 hours and 23 days before
+// that, so that the default retention of 24 hours is too short for an SNS topic whose function was gone for days.
 func Event[In any](r *idempotency.Runner, request func(context.Context, In) (idempotency.Request, error), h func(context.Context, In) error) Handler[In, struct{}] {
-	if h == nil {
-		return Wrap[In, struct{}](r, request, nil)
+	waiting := request
+	if request != nil {
+		waiting = func(ctx context.Context, in In) (idempotency.Request, error) {
+			req, err := request(ctx, in)
+			if req.Wait == 0 {
+				req.Wait = longestInvocation
+			}
+			return req, err
+		}
 	}
-	return Wrap(r, request, func(ctx context.Context, in In) (struct{}, error) {
+	if h == nil {
+		return Wrap[In, struct{}](r, waiting, nil)
+	}
+	return Wrap(r, waiting, func(ctx context.Context, in In) (struct{}, error) {
 		return struct{}{}, h(ctx, in)
 	})
 }
+
+// longestInvocation is Lambda's limit: a wait that is bounded by the time left.
+const longestInvocation = 15 * time.Minute
 
 // refusing answers every event with err, as aws-lambda-go does for a handler of a wrong shape: a panic in main
 // would only show as a sandbox that does not start.
