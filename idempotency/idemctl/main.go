@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
+	code := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// defaultTimeout is the default of -timeout.
+const defaultTimeout = time.Minute
+
+// The exit codes.
+const (
+	exitOK      = 0
+	exitRefused = 1
+	exitUsage   = 2
+	exitMissing = 3
+	exitUnasked = 4
+)
+
+// run is the command, given its surroundings; it returns the exit code. The SDK reads the process's own environment besides.
+func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return (&program{env: env, stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}).run(ctx, args)
+}
+
+// program is the surroundings of a command.
+type program struct {
+	env            func(string) string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	now            func() time.Time
+}
+
+func (p *program) run(ctx context.Context, args []string) int {
+	if len(args) == 0 {
+		overview(p.stderr)
+		return exitUsage
+	}
+	if args[0] == "help" || isHelp(args[0]) {
+		return p.help(args[1:])
+	}
+	c := find(args[0])
+	if c == nil {
+		return p.fail(usage("there is no command %q: idemctl help lists them", args[0]))
+	}
+	return p.fail(c.start(ctx, p, args[1:]))
+}
