@@ -102,8 +102,8 @@ func TestRecordIDs(t *testing.T) {
 	}
 }
 
-// Open is what has no outcome: in progress and unknown.
-func TestOpen_Finds(t *testing.T) {
+// Unfinished is what has no outcome: in progress and unknown.
+func TestUnfinished_Finds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
@@ -113,7 +113,7 @@ func TestOpen_Finds(t *testing.T) {
 			found.make(t, f, request(found.name))
 		}
 		open := map[string]string{}
-		for rec, err := range f.worker(t).runner.Open(t.Context()) {
+		for rec, err := range f.worker(t).runner.Unfinished(t.Context()) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -127,7 +127,7 @@ func TestOpen_Finds(t *testing.T) {
 }
 
 // A table of Powertools for AWS Lambda serves both: their records have the same attributes, and are none of ours.
-func TestOpen_PowertoolsRecords(t *testing.T) {
+func TestUnfinished_PowertoolsRecords(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
@@ -143,7 +143,7 @@ func TestOpen_PowertoolsRecords(t *testing.T) {
 		w.must(localtest.Invocation(t, time.Minute), t, req, returns("first"))
 		res, err := w.do(localtest.Invocation(t, time.Minute), req, returns("second"))
 		wantAnswer(t, res, err, "first", true)
-		for rec, err := range w.runner.Open(t.Context()) {
+		for rec, err := range w.runner.Unfinished(t.Context()) {
 			t.Errorf("found %+v, %v", rec, err)
 		}
 		for rec, err := range w.runner.Unknowns(t.Context()) {

@@ -28,9 +28,9 @@ func (r *Runner) Unknowns(ctx context.Context) iter.Seq2[Record, error] {
 	return r.records(ctx, unknownFilter)
 }
 
-// Open is Unknowns with the keys in progress besides: all that have no outcome yet and were not released.
-func (r *Runner) Open(ctx context.Context) iter.Seq2[Record, error] {
-	return r.records(ctx, openFilter)
+// Unfinished is Unknowns with the keys in progress besides: all that have no outcome yet and were not released.
+func (r *Runner) Unfinished(ctx context.Context) iter.Seq2[Record, error] {
+	return r.records(ctx, unfinishedFilter)
 }
 
 func (r *Runner) records(ctx context.Context, filter string) iter.Seq2[Record, error] {
@@ -79,8 +79,8 @@ type page struct {
 // of Powertools for AWS Lambda, whose attributes have the same names.
 const unknownFilter = "attribute_exists(#schema) AND #expiry >= :expired AND (#status = :unknown OR (#status = :inprogress AND #in_progress_expiration < :now))"
 
-// openFilter leaves out what the next request replaces: a window that is over.
-const openFilter = "attribute_exists(#schema) AND #expiry >= :expired AND (#status = :unknown OR #status = :inprogress)"
+// unfinishedFilter leaves out what the next request replaces: a window that is over.
+const unfinishedFilter = "attribute_exists(#schema) AND #expiry >= :expired AND (#status = :unknown OR #status = :inprogress)"
 
 func (r *Runner) scan(ctx context.Context, filter string, segment int32, pages chan<- page) {
 	t := &r.table

@@ -219,10 +219,10 @@ func ExampleAsyncRequest() {
 	// error: <nil>
 }
 
-// As many connections as there may be messages in work. With package config: config.WithHTTPClient(lambda.HTTPClient(50)).
-func ExampleHTTPClient() {
+// As many connections as there may be messages in work. With package config: config.WithHTTPClient(lambda.AWSHTTPClient(50)).
+func ExampleAWSHTTPClient() {
 	const concurrency = 50 // Batch.Concurrency
-	httpClient := lambda.HTTPClient(concurrency)
+	httpClient := lambda.AWSHTTPClient(concurrency)
 	client := dynamodb.NewFromConfig(aws.Config{Region: "eu-west-1", HTTPClient: httpClient})
 	r, err := idempotency.New(client, idempotency.Config{Table: "idempotency"})
 	fmt.Println(r != nil, err)

@@ -113,7 +113,7 @@ func TestBatch_Verdicts(t *testing.T) {
 		"replay of one":              {before: func(s *scene) { s.ends(idempotency.Terminal(errOwn)) }, asks: asksTerminal, text: "own"},
 		"done, outcome not stored":   {before: (*scene).tooLong, asks: asksTerminal, why: idempotency.ErrNoBody},
 		"body that is not JSON":      {body: `{`, asks: asksUndecodable, text: "unexpected EOF"},
-		"body of another type":       {body: `7`, asks: asksUndecodable, text: "cannot unmarshal number"},
+		"body of another type":       {body: `7`, asks: asksUndecodable, text: "it is not a string, at byte 1"},
 		"request function's error":   {request: errOwn, asks: asksUndecodable, why: errOwn},
 		"a FieldError of the same":   {request: &idempotency.FieldError{Field: "order", Rule: "is required"}, asks: asksUndecodable, text: "order"},
 		"request the library denies": {request: errKeyless, text: "Request.Key"},
@@ -289,7 +289,7 @@ func TestBatch_Log(t *testing.T) { //nolint:paralleltest // see above
 	}
 	want := `level=WARN msg="lambda: the message has failed for good and is acknowledged" operation=ship message=2 error="no such article"
 level=ERROR msg="lambda: the message has failed and comes again" operation=ship message=3 error="no stock"
-level=ERROR msg="lambda: the message has failed and comes again" operation=ship message=6 error="the body of message 6: unexpected EOF"
+level=ERROR msg="lambda: the message has failed and comes again" operation=ship message=6 error="lambda: the body cannot be decoded: unexpected EOF"
 level=WARN msg="lambda: messages were not started and come again: one before them has failed, or too little time was left" operation=ship messages=2 of=7
 `
 	if got := log.String(); got != want {

@@ -154,24 +154,33 @@ func TestBatch_InProgressElsewhere(t *testing.T) {
 	})
 }
 
-// With a wait the copy gets the outcome instead.
+// With a wait of its request's the copy gets the outcome instead. The Runner's is for others: those behind the message would
+// wait, too.
 func TestBatch_WaitsForTheOneElsewhere(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, idempotency.Config{Wait: time.Minute})
-		runs := 0
-		h := lambda.SQS(f.Runner, quiet(lambda.Batch{Operation: "ship"}), nil, func(context.Context, events.SQSMessage) error {
-			runs++
-			<-time.After(10 * time.Second)
-			return nil
+	for wait, want := range map[time.Duration]string{0: "1", time.Minute: ""} {
+		t.Run(wait.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, idempotency.Config{Wait: time.Minute})
+				runs := 0
+				named := func(_ context.Context, m events.SQSMessage) (idempotency.Request, error) {
+					return idempotency.Request{Key: m.MessageId, Wait: wait}, nil
+				}
+				h := lambda.SQS(f.Runner, quiet(lambda.Batch{Operation: "ship"}), named, func(context.Context, events.SQSMessage) error {
+					runs++
+					<-time.After(10 * time.Second)
+					return nil
+				})
+				first := make(chan string)
+				go func() { first <- handsOver(t, h, sqsMessage("1", "")) }()
+				synctest.Wait()
+				if got := handsOver(t, h, redelivered(sqsMessage("1", ""))...) + <-first; got != want || runs != 1 {
+					t.Errorf("failed %q, want %q; %d runs", got, want, runs)
+				}
+			})
 		})
-		first := make(chan string)
-		go func() { first <- handsOver(t, h, sqsMessage("1", "")) }()
-		synctest.Wait()
-		if got := handsOver(t, h, redelivered(sqsMessage("1", ""))...) + <-first; got != "" || runs != 1 {
-			t.Errorf("failed %q, %d runs", got, runs)
-		}
-	})
+	}
 }
 
 // A worker that dies leaves its message in progress until its lease ends, then unknown: refused, or run again where that is said.

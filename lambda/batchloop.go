@@ -2,9 +2,7 @@ package lambda
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -18,22 +16,25 @@ const answerTime = 100 * time.Millisecond
 
 // Why a message is not started.
 var (
-	errNoTime   = fmt.Errorf("%w: too little time is left", ErrSkipped)
-	errPanicked = fmt.Errorf("%w: the handler has panicked with another one", ErrSkipped)
+	errNoTime  = fmt.Errorf("%w: too little time is left", ErrSkipped)
+	errStopped = fmt.Errorf("%w: the handler has panicked with another one", ErrSkipped)
 )
 
 // process runs the messages of a batch and returns the indexes of those that have failed, in order. There is one loop for all
 // sources: a lane is a row of messages that run one after the other, up to the first that fails, and lanes run side by side.
 // A message without an order has a lane of its own.
 //
-// A panic of a handler goes on to Lambda's runtime, once the messages that are in work have ended. The whole batch comes again
+// A panic of a handler goes on to Lambda's runtime, once the messages that are running have ended. The whole batch comes again
 // then, and those that were done are replayed.
 func (w *worker[M]) process(ctx context.Context, batch []M) []int {
 	ctx, flush := metered(ctx)
 	defer flush()
-	p := &pass[M]{worker: w, batch: batch, facts: make([]facts, len(batch)), failed: make([]bool, len(batch)), keys: map[messageKey]chan struct{}{}}
+	p := &pass[M]{timeout: w.cfg.Timeout, worker: w, batch: batch, facts: make([]facts, len(batch)), failed: make([]bool, len(batch)), keys: map[messageKey]chan struct{}{}}
 	if deadline, ok := ctx.Deadline(); ok {
 		p.end = deadline.Add(-min(answerTime, time.Until(deadline)/10))
+		if p.timeout >= time.Until(p.end) { // or no message would start
+			p.timeout = 0
+		}
 	}
 	lanes := p.lanes()
 	if workers := min(w.cfg.Concurrency, len(lanes)); workers > 1 {
@@ -50,7 +51,7 @@ func (w *worker[M]) process(ctx context.Context, batch []M) []int {
 		}
 	}
 	if p.skipped > 0 && w.cfg.Failed == nil {
-		slog.WarnContext(ctx, "lambda: messages were not started and come again: one before them has failed, or too little time was left",
+		w.log().WarnContext(ctx, "lambda: messages were not started and come again: one before them has failed, or too little time was left",
 			"operation", w.cfg.Operation, "messages", p.skipped, "of", len(batch))
 	}
 	return failed
@@ -64,11 +65,13 @@ type pass[M any] struct {
 	failed []bool    // by the message's index; each is written by its lane's worker alone
 	end    time.Time // when all has to be done; zero: whenever
 
+	timeout time.Duration // of a message; 0: what is left
+
 	mu       sync.Mutex
-	started  bool
+	stopped  bool // by a handler's panic, or its runtime.Goexit
 	panicked bool
 	longest  time.Duration                // that a message of this batch has taken
-	keys     map[messageKey]chan struct{} // in work; closed when it no longer is
+	keys     map[messageKey]chan struct{} // running; closed when it no longer is
 	skipped  int
 }
 
@@ -97,100 +100,131 @@ func (p *pass[M]) lanes() [][]int {
 // run takes the messages of a lane one after the other. After one that fails the rest is not started: it would overtake it.
 func (p *pass[M]) run(ctx context.Context, lane []int) {
 	for n, i := range lane {
-		err := p.start(ctx, i)
+		started, err := p.start(p.about(ctx, p.batch[i]), i)
 		if err == nil {
 			continue
 		}
-		p.fail(ctx, i, err)
+		p.fail(ctx, i, started, err)
 		for _, later := range lane[n+1:] {
-			p.fail(ctx, later, fmt.Errorf("%w: %s, which comes before it, has failed", ErrSkipped, p.facts[i].id))
+			p.fail(ctx, later, false, fmt.Errorf("%w: %s, which comes before it, has failed", ErrSkipped, p.facts[i].id))
 		}
 		return
 	}
 }
 
-// start runs a message, if it can end in time.
-func (p *pass[M]) start(ctx context.Context, i int) error {
+// start runs a message, if it can end in time. Its time is that of its request function and that of its run, not what it waits
+// for another message of its key in between.
+func (p *pass[M]) start(ctx context.Context, i int) (started bool, err error) {
 	if err := p.mayStart(ctx); err != nil {
-		return err
+		return false, err
 	}
-	if !p.end.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, p.end)
+	began := time.Now()
+	naming, cancel := p.limited(ctx, p.timeout)
+	defer cancel()
+	req, run, err := p.request(naming, p.batch[i], p.facts[i])
+	took := time.Since(began)
+	switch {
+	case err != nil && naming.Err() != nil:
+		return false, errNoTime // whatever the error says: nothing is wrong with the message
+	case err != nil && p.cfg.Undecodable != nil && p.cfg.Undecodable(ctx, p.facts[i].id, err):
+		return true, nil
+	case err != nil:
+		return true, err
+	}
+	recorded := false
+	started, err = p.alone(ctx, req, func(ctx context.Context) (err error) {
+		began := time.Now()
+		defer func() { p.note(took + time.Since(began)) }()
+		running, cancel := p.limited(ctx, p.timeout-took)
 		defer cancel()
+		recorded, err = p.do(running, req, run)
+		return err
+	})
+	if recorded && p.drop(ctx, p.facts[i].id, err) {
+		return true, nil
 	}
-	return p.one(ctx, p.batch[i], p.facts[i], p.alone)
+	return started, err
 }
 
-// mayStart says whether a message that starts now can end in time. The first one of a batch always may: no other delivery
-// would give it more.
+// limited is a message's context, which ends in time for the answer, and with what is left of the message's own time-out.
+func (p *pass[M]) limited(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
+	end := p.end
+	if own := time.Now().Add(left); p.timeout > 0 && (end.IsZero() || own.Before(end)) {
+		end = own
+	}
+	if end.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end)
+}
+
+// note notes what a message has taken.
+func (p *pass[M]) note(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.longest = max(p.longest, d)
+}
+
+// mayStart says whether a message that starts now can end in time, as far as can be told.
 func (p *pass[M]) mayStart(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// With what is kept of a message's time to record its outcome: a tenth of the whole, within bounds (Config.Reserve).
-	need := p.longest + min(max(p.longest/9, 50*time.Millisecond), time.Second)
-	switch {
-	case !p.started:
-		need = 0
-	case p.cfg.Timeout > 0:
-		need = p.cfg.Timeout
+	need := p.timeout
+	if need == 0 {
+		// With what is kept of a message's time to record its outcome: a tenth of the whole, within bounds (Config.Reserve).
+		need = p.longest + min(max(p.longest/9, 50*time.Millisecond), time.Second)
 	}
 	switch {
-	case p.panicked:
-		return errPanicked
+	case p.stopped:
+		return errStopped
 	case ctx.Err() != nil, !p.end.IsZero() && time.Until(p.end) <= need:
 		return errNoTime
 	}
-	p.started = true
 	return nil
 }
 
-// alone keeps two messages of one key in this batch from being in work at once: the later one would meet the other's lease and
-// be reported failed. It waits for a message that is in work, never for one that is yet to start, so no two wait for each
-// other. The message's own time begins after that: it returns its context, and what ends it.
-func (p *pass[M]) alone(ctx context.Context, req idempotency.Request) (_ context.Context, end func(), err error) {
-	id := messageKey{req.Operation, req.Scope, req.Key}
+// alone runs f while no other message of this batch that has the same key runs: it would meet the other's lease and be reported
+// failed. It waits for a message that is running, never for one that is yet to start, so no two wait for each other.
+func (p *pass[M]) alone(ctx context.Context, req idempotency.Request, f func(context.Context) error) (started bool, err error) {
+	key := messageKey{req.Operation, req.Scope, req.Key}
+	mine := make(chan struct{})
 	for {
 		p.mu.Lock()
-		other, busy := p.keys[id]
+		other, busy := p.keys[key]
 		if !busy {
-			mine := make(chan struct{})
-			p.keys[id] = mine
-			p.mu.Unlock()
-			began, cancel := time.Now(), context.CancelFunc(func() {})
-			if p.cfg.Timeout > 0 {
-				ctx, cancel = context.WithTimeout(ctx, p.cfg.Timeout)
-			}
-			return ctx, func() {
-				cancel()
-				p.mu.Lock()
-				defer p.mu.Unlock()
-				p.longest = max(p.longest, time.Since(began))
-				delete(p.keys, id)
-				close(mine)
-			}, nil
+			p.keys[key] = mine
 		}
 		p.mu.Unlock()
+		if !busy {
+			break
+		}
 		select {
 		case <-other:
 			if err := p.mayStart(ctx); err != nil {
-				return ctx, nil, err
+				return false, err
 			}
 		case <-ctx.Done():
-			return ctx, nil, errNoTime
+			return false, errNoTime
 		}
 	}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.keys, key)
+		close(mine)
+	}()
+	return true, f(ctx)
 }
 
 // fail notes a message that comes again, and tells of it.
-func (p *pass[M]) fail(ctx context.Context, i int, err error) {
+func (p *pass[M]) fail(ctx context.Context, i int, started bool, err error) {
 	p.failed[i] = true
-	if errors.Is(err, ErrSkipped) {
+	if !started {
 		p.mu.Lock()
 		p.skipped++
 		p.mu.Unlock()
 	}
-	p.tell(ctx, p.facts[i].id, err)
+	p.tell(p.about(ctx, p.batch[i]), p.facts[i].id, started, err)
 }
 
 // spread runs the lanes with several workers, which have ended when it returns: no goroutine outlives the invocation.
@@ -201,26 +235,27 @@ func (p *pass[M]) spread(ctx context.Context, lanes [][]int, workers int) {
 	}
 	close(next)
 	var wg sync.WaitGroup
-	var first sync.Once
-	goOn := func() {}
+	var goOn func() // with the first panic
 	for range workers {
 		wg.Go(func() {
 			ended := false
 			defer func() {
-				if ended {
-					return
-				}
-				value := recover() // nil: the handler has called runtime.Goexit
-				p.mu.Lock()
-				p.panicked = true
-				p.mu.Unlock()
-				first.Do(func() {
-					if goOn = runtime.Goexit; value != nil {
-						// Its stack is of use, and would be gone with this goroutine.
-						slog.ErrorContext(ctx, "lambda: a message's handler has panicked", "operation", p.cfg.Operation, "panic", value, "stack", string(debug.Stack()))
-						goOn = func() { panic(value) }
+				if !ended {
+					value := recover() // nil: the handler has called runtime.Goexit
+					p.mu.Lock()
+					defer p.mu.Unlock()
+					switch {
+					case value != nil: // its stack is of use, and would be gone with this goroutine
+						p.log().ErrorContext(ctx, "lambda: a message's handler has panicked", "operation", p.cfg.Operation, "panic", value, "stack", string(debug.Stack()))
+						if !p.panicked {
+							goOn = func() { panic(value) }
+						}
+						p.panicked = true
+					case goOn == nil:
+						goOn = runtime.Goexit
 					}
-				})
+					p.stopped = true
+				}
 			}()
 			for lane := range next {
 				p.run(ctx, lane)
@@ -229,5 +264,7 @@ func (p *pass[M]) spread(ctx context.Context, lanes [][]int, workers int) {
 		})
 	}
 	wg.Wait()
-	goOn()
+	if goOn != nil {
+		goOn()
+	}
 }

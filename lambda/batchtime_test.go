@@ -107,7 +107,7 @@ func TestBatch_NoMessageStartsThatCannotEnd(t *testing.T) {
 		"enough for all":                   {"3s 3s 3s", time.Minute, lambda.Batch{}, "1 2 3", "", ""},
 		"time-out":                         {"3s 3s 3s 3s", 10 * time.Second, lambda.Batch{Timeout: 4 * time.Second}, "1 2", "3 4", ""},
 		"time-out, not the longest":        {"3s 1s 1s 1s 1s 1s", 7 * time.Second, lambda.Batch{Timeout: 2 * time.Second}, "1 2 3 4 5", "1 6", "1"},
-		"the first one always starts":      {"3s 3s", 10 * time.Second, lambda.Batch{Timeout: time.Hour}, "1", "2", ""},
+		"time-out beyond the invocation's": {"3s 3s 3s 3s", 10 * time.Second, lambda.Batch{Timeout: 10 * time.Second}, "1 2 3", "4", ""},
 		"the first one, whatever it needs": {"30s 1s", 10 * time.Second, lambda.Batch{}, "1", "1 2", "1"},
 		"side by side":                     {"3s 3s 3s 3s 3s 3s 3s 3s", 10 * time.Second, lambda.Batch{Concurrency: 2}, "1 2 3 4 5 6", "7 8", ""},
 		"very little":                      {"1ms 40ms 1ms", 100 * time.Millisecond, lambda.Batch{}, "1 2", "2 3", "2"},
@@ -144,18 +144,6 @@ func TestBatch_NoMessageStartsThatCannotEnd(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Side by side, too, there is but one first message.
-func TestBatch_OneIsTheFirst(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := newClocked(t, lambda.Batch{Timeout: time.Hour, Concurrency: 3})
-		failed := strings.Fields(handOver(localtest.Invocation(t, 10*time.Second), t, c.handler, messagesOf("3s 3s 3s")...))
-		if len(c.ran) != 1 || len(failed) != 2 || slices.Contains(failed, c.ran[0]) || len(strings.Fields(c.skipped())) != 2 {
-			t.Errorf("ran %q, failed %q, skipped %q", c.ran, failed, c.skipped())
-		}
-	})
 }
 
 // Why it was not started; who was at work has its own error.

@@ -25,7 +25,7 @@ func TestHTTPClient_Limits(t *testing.T) {
 		-1: {own.MaxIdleConnsPerHost, own.MaxIdleConns}, 0: {own.MaxIdleConnsPerHost, own.MaxIdleConns},
 		1: {own.MaxIdleConnsPerHost, own.MaxIdleConns}, 50: {50, own.MaxIdleConns}, 1000: {1000, 1000},
 	} {
-		got := lambda.HTTPClient(connections).GetTransport()
+		got := lambda.AWSHTTPClient(connections).GetTransport()
 		if got.MaxIdleConnsPerHost != want[0] || got.MaxIdleConns != want[1] {
 			t.Errorf("%d connections: keeps %d to a host and %d in all, want %v", connections, got.MaxIdleConnsPerHost, got.MaxIdleConns, want)
 		}
@@ -71,7 +71,7 @@ func TestHTTPClient_Bursts(t *testing.T) {
 		client *awshttp.BuildableClient
 		opened int64
 	}{
-		"HTTPClient":    {lambda.HTTPClient(size), size},
+		"HTTPClient":    {lambda.AWSHTTPClient(size), size},
 		"the SDK's own": {awshttp.NewBuildableClient(), size + (bursts-1)*(size-kept)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -67,7 +67,8 @@
 //
 // [SQS], [SQSBody], [Kinesis], [DynamoDBStream] and [Kafka] give each message of a batch a record of its own, and report those
 // that have to come again: see [SQS] for which, and [Batch] for what can be set. Messages whose order counts run in order, up
-// to the first that fails. [Event], with [SNSRequest], [EventBridgeRequest], [S3Request] or [AsyncRequest], is for events that
+// to the first that fails. What a wrapper fills in by itself, key, scope and input, is part of a record's identity and stays from
+// release to release. [Event], with [SNSRequest], [EventBridgeRequest], [S3Request] or [AsyncRequest], is for events that
 // Lambda delivers asynchronously.
 //
 // # Transactions and steps

@@ -133,7 +133,7 @@ func TestEvent_MadeWrongly(t *testing.T) {
 		"h":       lambda.Event(r, fixed[order], nil),
 	} {
 		_, err := consume(localtest.Invocation(t, time.Second), order{})
-		if field, ok := errors.AsType[*idempotency.FieldError](err); !ok || field.Field != "Wrap's "+name {
+		if field, ok := errors.AsType[*idempotency.FieldError](err); !ok || field.Field != "the wrapper's "+name {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}

@@ -25,7 +25,7 @@ type MetricsConfig struct {
 	// Service is the value of the dimension Service: what belongs together in a dashboard. Default: the function's name.
 	Service string
 
-	// Writer gets a line of JSON for each invocation and operation, in one Write. Default os.Stdout, which Lambda sends to the
+	// Writer gets a line of JSON for each invocation and operation (more than one for over 100 values), each in one Write. Default os.Stdout, which Lambda sends to the
 	// function's log, where CloudWatch finds it.
 	Writer io.Writer
 
@@ -43,10 +43,11 @@ type MetricsConfig struct {
 // happened is not sent.
 //
 // Dimensions are Service, and Service with Operation; never a key, nor anything else that a caller chooses. CloudWatch bills each
-// name with each set of dimensions.
+// name with each set of dimensions, and takes printable ASCII only: another Operation is left out, and counted under Service.
 //
-// A wrapper of this package collects what happens in an invocation and writes it at its end, also if several are at work in
-// one process. Without a wrapper each event is a line of its own.
+// A wrapper of this package collects what happens in an invocation and writes it at its end, also if several run at once in
+// one process. Of an invocation that is killed or times out nothing is written. Without a wrapper each event is a line of its
+// own. With Lambda's log format JSON a line counts as level INFO: an ApplicationLogLevel above that drops all metrics.
 //
 // Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html.
 func Metrics(c MetricsConfig) func(context.Context, idempotency.Event) {
@@ -94,7 +95,7 @@ func (s *series) add(e idempotency.Event) {
 		idempotency.KindReplayed: "ReplayLatency",
 	}[e.Kind]
 	if latency != "" {
-		s.latencies[latency] = append(s.latencies[latency], float64(e.Duration.Microseconds())/1000)
+		s.latencies[latency] = append(s.latencies[latency], float64(max(e.Duration, 0).Microseconds())/1000)
 	}
 }
 
@@ -142,11 +143,16 @@ func (m *metrics) writeLine(operation string, values map[string]any) {
 		}
 		defined = append(defined, definition{name, unit})
 	}
-	values["Service"], values["Operation"] = m.Service, operation
+	values["Service"] = m.Service
+	dimensions := [][]string{{"Service"}}
+	if isDimension(operation) {
+		values["Operation"] = operation
+		dimensions = append(dimensions, []string{"Service", "Operation"})
+	}
 	values["_aws"] = map[string]any{
 		"Timestamp": m.Now().UnixMilli(),
 		"CloudWatchMetrics": []map[string]any{{
-			"Namespace": m.Namespace, "Dimensions": [][]string{{"Service"}, {"Service", "Operation"}}, "Metrics": defined,
+			"Namespace": m.Namespace, "Dimensions": dimensions, "Metrics": defined,
 		}},
 	}
 	line, err := json.Marshal(values)
@@ -156,6 +162,12 @@ func (m *metrics) writeLine(operation string, values map[string]any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, _ = m.Writer.Write(append(line, '\n')) // an observer has nobody to tell
+}
+
+// isDimension says whether CloudWatch takes a dimension of that value.
+func isDimension(value string) bool {
+	notASCII := func(c rune) bool { return c < ' ' || c > '~' }
+	return strings.TrimSpace(value) != "" && !strings.ContainsFunc(value, notASCII)
 }
 
 // invocation collects the metrics of one invocation.

@@ -175,9 +175,9 @@ func TestWrap_RefusesNil(t *testing.T) {
 		return err
 	}
 	const (
-		noRunner  = "idempotency: Wrap's r is nil: make a Runner with idempotency.New"
-		noRequest = "idempotency: Wrap's request is nil: a function that names the request of an event is required"
-		noHandler = "idempotency: Wrap's h is nil: a handler is required"
+		noRunner  = "idempotency: the wrapper's r is nil: make a Runner with idempotency.New"
+		noRequest = "idempotency: the wrapper's request is nil: a function that names the request of an event is required"
+		noHandler = "idempotency: the wrapper's h is nil: a handler is required"
 	)
 	wantInvalid(t, lambda.Wrap(nil, fixed, h), noRunner)
 	wantInvalid(t, lambda.Wrap(r, nil, h), noRequest)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -31,7 +32,8 @@ func SNSRequest(operation string) func(context.Context, events.SNSEvent) (idempo
 }
 
 // EventBridgeRequest names the request of an EventBridge event, for [Event]: the key is the event's id, the scope its account
-// and source, and the input its type and detail.
+// and source, and the input its type and detail. Two rules that send one event to one function are one request: give each rule
+// a function, or an operation, of its own.
 func EventBridgeRequest(operation string) func(context.Context, events.EventBridgeEvent) (idempotency.Request, error) {
 	return func(_ context.Context, e events.EventBridgeEvent) (idempotency.Request, error) {
 		return idempotency.Request{
@@ -45,7 +47,8 @@ func EventBridgeRequest(operation string) func(context.Context, events.EventBrid
 }
 
 // S3Request names the request of an S3 event notification, for [Event]: the key is made of the object's key, its version, its
-// ETag, the event's name and the sequencer, which tells two changes of one object apart; the scope is the bucket.
+// ETag, the event's name, and what tells two changes of one object apart: the sequencer, which puts and deletes have, or else
+// the event's time and the id of the request that caused it. The scope is the bucket. There is no input beside that.
 func S3Request(operation string) func(context.Context, events.S3Event) (idempotency.Request, error) {
 	return func(_ context.Context, e events.S3Event) (idempotency.Request, error) {
 		if len(e.Records) != 1 {
@@ -53,10 +56,13 @@ func S3Request(operation string) func(context.Context, events.S3Event) (idempote
 		}
 		m := e.Records[0]
 		o := m.S3.Object
+		change := []string{o.Sequencer}
+		if o.Sequencer == "" {
+			change = []string{m.EventTime.UTC().Format(time.RFC3339Nano), m.ResponseElements["x-amz-request-id"]}
+		}
 		return idempotency.Request{
-			Operation: operation, Scope: m.S3.Bucket.Name,
-			Key:   short("s3", o.Key, o.VersionID, o.ETag, m.EventName, o.Sequencer),
-			Input: struct{ Key, VersionID, ETag string }{o.Key, o.VersionID, o.ETag},
+			Operation: operation, Scope: m.S3.Bucket.Name, Input: idempotency.AnyInput,
+			Key: short("s3", append([]string{o.Key, o.VersionID, o.ETag, m.EventName}, change...)...),
 		}, nil
 	}
 }

@@ -295,3 +295,26 @@ func TestBatch_AnotherSourcesEvent(t *testing.T) {
 		}
 	}
 }
+
+// Puts and deletes have a sequencer; of other changes the time and the request that caused them tell two apart.
+func TestS3Request_WithoutSequencer(t *testing.T) {
+	t.Parallel()
+	tagged := func(at time.Time, requestID string) string {
+		req, err := lambda.S3Request("op")(t.Context(), events.S3Event{Records: []events.S3EventRecord{{
+			EventName: "ObjectTagging:Put", EventTime: at, ResponseElements: map[string]string{"x-amz-request-id": requestID},
+			S3: events.S3Entity{Bucket: events.S3Bucket{Name: "b"}, Object: events.S3Object{Key: "k", ETag: "e"}},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return req.Key
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	first := tagged(at, "r1")
+	if tagged(at.In(time.FixedZone("x", 3600)), "r1") != first {
+		t.Error("delivered again, it is another request")
+	}
+	if tagged(at.Add(time.Hour), "r1") == first || tagged(at, "r2") == first {
+		t.Error("another change is the same request")
+	}
+}

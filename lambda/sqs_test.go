@@ -127,7 +127,7 @@ func TestSQS_Mistakes(t *testing.T) {
 		"no Runner":            {nil, lambda.Batch{Operation: "ship"}, ok, []string{"r is nil", "idempotency.New"}},
 		"no handler":           {f.Runner, lambda.Batch{Operation: "ship"}, nil, []string{"h is nil", "required"}},
 		"negative concurrency": {f.Runner, lambda.Batch{Operation: "ship", Concurrency: -2}, ok, []string{"Batch.Concurrency is -2", "must not be negative"}},
-		"negative timeout":     {f.Runner, lambda.Batch{Operation: "ship", Timeout: -time.Second}, ok, []string{"Batch.Timeout is -1s", "must not be negative"}},
+		"negative timeout":     {f.Runner, lambda.Batch{Operation: "ship", Timeout: -time.Second}, ok, []string{"Batch.Timeout is -1s", "must be 1s or more"}},
 	} {
 		var body func(context.Context, string) error
 		if c.h != nil {
@@ -149,7 +149,8 @@ func TestSQS_Mistakes(t *testing.T) {
 	}
 }
 
-// An operation may come from the request function alone. If there is none, no message is done, whatever the body.
+// An operation may come from the request function alone. If there is none, no message is done, whatever the body; without a
+// request function it has to be the batch's, or the wrapper refuses every event.
 func TestSQS_Operation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, idempotency.Config{})
@@ -157,8 +158,14 @@ func TestSQS_Operation(t *testing.T) {
 	var runs []string
 	b := lambda.Batch{Failed: func(_ context.Context, _ string, err error) { why = err }}
 	h := func(_ context.Context, m events.SQSMessage) error { runs = append(runs, m.Body); return nil }
-	if got := handsOver(t, lambda.SQS(f.Runner, b, nil, h), sqsMessage("1", "a")); got != "1" {
+	nameless := func(context.Context, events.SQSMessage) (idempotency.Request, error) {
+		return idempotency.Request{Key: "k"}, nil
+	}
+	if got := handsOver(t, lambda.SQS(f.Runner, b, nameless, h), sqsMessage("1", "a")); got != "1" {
 		t.Errorf("failed: %q, want 1", got)
+	}
+	if got := invoke(t, lambda.SQS(f.Runner, b, nil, h), `{"Records":[]}`); !strings.Contains(got.document, "Batch.Operation is empty: is required") {
+		t.Errorf("without operation and request function: %+v", got)
 	}
 	field, ok := errors.AsType[*idempotency.FieldError](why)
 	if !ok || field.Field != "Request.Operation" || field.Value != "empty" || field.Rule != "is required" {
@@ -259,6 +266,9 @@ func TestSQS_Input(t *testing.T) {
 	chosen := func(_ context.Context, _ events.SQSMessage, n note) (idempotency.Request, error) {
 		return idempotency.Request{Key: "k", Input: n.Order}, nil
 	}
+	all := func(context.Context, events.SQSMessage, note) (idempotency.Request, error) {
+		return idempotency.Request{Key: "k"}, nil
+	}
 	for name, c := range map[string]struct {
 		request func(context.Context, events.SQSMessage, note) (idempotency.Request, error)
 		second  string
@@ -266,8 +276,9 @@ func TestSQS_Input(t *testing.T) {
 	}{
 		"the same body":                    {nil, `{"order":"o","at":"1"}`, ""},
 		"another body":                     {nil, `{"order":"o","at":"2"}`, "id"},
-		"another order of members":         {nil, `{"at":"1", "order":"o"}`, ""},
-		"an unknown field":                 {nil, `{"order":"o","at":"1","trace":"x"}`, ""},
+		"another order of members":         {all, `{"at":"1", "order":"o"}`, ""},
+		"an unknown field":                 {all, `{"order":"o","at":"1","trace":"x"}`, ""},
+		"one without a request function":   {nil, `{"order":"o","at":"1","trace":"x"}`, "id"},
 		"chosen field, another timestamp":  {chosen, `{"order":"o","at":"2"}`, ""},
 		"chosen field is another one":      {chosen, `{"order":"p","at":"1"}`, "id"},
 		"chosen field, no timestamp there": {chosen, `{"order":"o"}`, ""},

@@ -3,7 +3,6 @@ package lambda_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -88,7 +87,7 @@ func TestSQSBody_Decoding(t *testing.T) {
 			})
 			failed := handsOver(t, h, sqsMessage("1", body))
 			if want == broken {
-				if failed != "1" || runs != 0 || why == nil || !strings.Contains(why.Error(), "the body of message 1: ") || len(f.db.Calls("")) != 0 {
+				if failed != "1" || runs != 0 || why == nil || !strings.Contains(why.Error(), "lambda: the body cannot be decoded: ") || len(f.db.Calls("")) != 0 {
 					t.Errorf("failed %q: %v; %d runs, want a message that cannot be read", failed, why, runs)
 				}
 				return
@@ -100,16 +99,12 @@ func TestSQSBody_Decoding(t *testing.T) {
 	}
 }
 
-// null leaves a T as it is; but there is nothing in a nil pointer that could be compared, and no handler gets one.
+// null leaves a T as it is; but no handler gets a nil pointer.
 func TestSQSBody_Null(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, idempotency.Config{})
 	var got []string
-	b := lambda.Batch{Operation: "ship", Failed: func(_ context.Context, id string, err error) {
-		if field, ok := errors.AsType[*idempotency.FieldError](err); ok {
-			got = append(got, id+" "+field.Field)
-		}
-	}}
+	b := lambda.Batch{Operation: "ship", Failed: func(_ context.Context, id string, err error) { got = append(got, id+" "+err.Error()) }}
 	byValue := lambda.SQSBody(f.Runner, b, nil, func(_ context.Context, o order) error { got = append(got, fmt.Sprint(o)); return nil })
 	byPointer := lambda.SQSBody(f.Runner, b, nil, func(_ context.Context, o *order) error { got = append(got, fmt.Sprint(o)); return nil })
 	raw := lambda.SQSBody(f.Runner, b, nil, func(_ context.Context, o json.RawMessage) error { got = append(got, string(o)); return nil })
@@ -126,7 +121,7 @@ func TestSQSBody_Null(t *testing.T) {
 	if failed := handsOver(t, byValue, sqsMessage("0", "null")); failed != "" {
 		t.Errorf("a replay failed")
 	}
-	if want := "{  0}|1 Request.Input|null"; strings.Join(got, "|") != want {
+	if want := "{  0}|1 lambda: the body cannot be decoded: it is null, and no handler gets a nil pointer|null"; strings.Join(got, "|") != want {
 		t.Errorf("the handlers got %q, want %q", strings.Join(got, "|"), want)
 	}
 }

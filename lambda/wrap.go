@@ -98,5 +98,5 @@ func refusing[In, Out any](err error) Handler[In, Out] {
 }
 
 func missing(argument, rule string) error {
-	return &idempotency.FieldError{Field: "Wrap's " + argument, Value: "nil", Rule: rule}
+	return &idempotency.FieldError{Field: "the wrapper's " + argument, Value: "nil", Rule: rule}
 }

@@ -64,7 +64,7 @@ func (l *lister) run(ctx context.Context, p *program, args []string) error {
 	}
 	records := r.Unknowns(ctx)
 	if l.status.value != listUnknown {
-		records = r.Open(ctx)
+		records = r.Unfinished(ctx)
 	}
 	out := &listing{p: p, json: l.json, rows: newTable(p.stdout)}
 	stop := out.watch(counted, l.progress || isTerminal(p.stderr))
