@@ -31,7 +31,7 @@ func behind(frontDoor string, r *idempotency.Runner, s payments) (handler, error
 		c.Request = scopeOfALB
 		return started(lambda.ALB(r, c, through(s, toALB))), nil
 	}
-	return nil, fmt.Errorf("FRONT_DOOR is %q: must be http-api, rest-api, function-url or alb, or empty", frontDoor)
+	return nil, fmt.Errorf("FRONT_DOOR is %q: must be http-api, rest-api, function-url, alb, schedule or queue, or empty", frontDoor)
 }
 
 // contract is what all doors ask for. Their authoriser says who pays. A PATCH is not among the methods, or its refusal would

@@ -2,12 +2,16 @@ package main
 
 import (
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+
 	"github.com/oncekey/oncekey/idempotency"
 	"github.com/oncekey/oncekey/lambda/payments/internal/cardprocessor"
+	"github.com/oncekey/oncekey/lambda/payments/internal/outboxpipe"
 	"github.com/oncekey/oncekey/localtest"
 )
 
@@ -115,6 +119,29 @@ func TestFunction_ReconcilerIsAnotherDoor(t *testing.T) {
 	r := d.invoke(t, `{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`)
 	if r.Error != nil || string(r.Payload) != `{"completed":0,"notDone":0,"left":0}` {
 		t.Errorf("answer %s, %v, want counts", r.Payload, r.Error)
+	}
+}
+
+// What it charges, and when, is shown by the tests of the worker, and by the demo.
+func TestFunction_WorkerIsAnotherDoor(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, "FRONT_DOOR=queue", "SHOP_CARD=card_shop")
+	q := localtest.NewQueue("commissions")
+	row, err := attributevalue.MarshalMap(outbox{"outbox#payment#k1", paymentMade, entry{"payment#k1", "c1", "ch_9", "17", 4990, "EUR", 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := outboxpipe.Record(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		q.Send(localtest.Message{Body: body})
+	}
+	poison := q.Send(localtest.Message{Body: "{}"})
+	round, err := q.Deliver(t.Context(), 10, d.fn.Consume)
+	if err != nil || len(round.Deleted) != 2 || !slices.Equal(round.Returned, []string{poison}) || d.cards.Charges() != 1 {
+		t.Errorf("%d charges; deleted %q, returned %q, %v; want 1, two, and the last one", d.cards.Charges(), round.Deleted, round.Returned, err)
 	}
 }
 

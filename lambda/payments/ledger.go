@@ -12,8 +12,9 @@ import (
 	"github.com/oncekey/oncekey/idempotency"
 )
 
-// ledger is the table of what was charged, with three kinds of rows: a customer's running total in a currency, a payment,
-// and an outbox entry for whatever publishes payments. The three of a charge are written together or not at all.
+// ledger is the table of what was charged. A payment has three rows: the customer's running total in a currency, the payment,
+// and an outbox entry, from which the table's stream publishes it. They are written together or not at all. The fourth kind,
+// a commission, is the outbox's consumer's.
 //
 // A booking has no business condition: the card is charged by then, and what refused the booking would leave a charge
 // without a row. So the limit is asked for before the charge, and payments of one customer that run at the same moment can
@@ -52,7 +53,7 @@ type entry struct {
 
 func (e entry) receipt() Receipt { return Receipt{e.Charge, e.Order, e.Amount, e.Currency, e.Attempt} }
 
-// rowKey is the key of any row; total and outbox are the other two kinds of rows.
+// rowKey is the key of any row; total and outbox are the other two rows of a payment.
 type rowKey struct {
 	ID string `dynamodbav:"id"`
 }
@@ -67,14 +68,18 @@ type outbox struct {
 	Entry entry  `dynamodbav:"entry"`
 }
 
+// paymentMade is the one event that there is in the outbox so far.
+const paymentMade = "payment_made"
+
 func paymentID(key string) string              { return "payment#" + key }
+func outboxID(e entry) string                  { return "outbox#" + e.ID }
 func totalID(customer, currency string) string { return "total#" + currency + "#" + customer }
 
 // book stages the rows of a payment.
 func (l ledger) book(tx *idempotency.Tx, e entry) {
 	tx.Put(l.table, e).If("attribute_not_exists(id)").Else(idempotency.Unknown(errBooked))
 	tx.Update(l.table, rowKey{totalID(e.Customer, e.Currency)}, "ADD spent :amount").Value(":amount", e.Amount)
-	tx.Put(l.table, outbox{"outbox#" + e.ID, "payment_made", e})
+	tx.Put(l.table, outbox{outboxID(e), paymentMade, e})
 }
 
 // bookNow books outside of a handler, in a transaction of its own.

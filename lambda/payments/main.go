@@ -1,6 +1,7 @@
 // Command payments is a Lambda function that takes a payment once per customer and idempotency key: a retry gets
 // the first attempt's receipt, no second charge, and no second row in the ledger. On a schedule it is the reconciler,
-// which settles the payments whose attempt ended without telling.
+// which settles the payments whose attempt ended without telling. Behind a queue it is the worker that charges the shop a
+// commission on each payment that the ledger's outbox publishes, once, however often a row is published or delivered.
 //
 // Its settings, all from the environment:
 //
@@ -8,9 +9,14 @@
 //	LEDGER_TABLE        the table of what was charged; required
 //	CARD_PROCESSOR_URL  where cards are charged; without it nothing is, and every card is accepted
 //	FRONT_DOOR          http-api, rest-api, function-url or alb; without it other functions invoke this one; schedule:
-//	                    this is the reconciler
-//	ON_UNKNOWN          after an attempt that ended without telling: refuse (default) or rerun
+//	                    this is the reconciler; queue: this is the worker
+//	ON_UNKNOWN          of payments, after an attempt that ended without telling: refuse (default) or rerun
 //	GRACE               of the reconciler: how long after its lease an attempt may still charge, 10m by default
+//	SHOP_CARD           of the worker, required there: the processor's token for the card that the shop pays commissions with
+//	METRICS_SERVICE     the dimension Service of the metrics, payments by default: the same for the three functions, so that an
+//	                    alarm watches them together, and another one for each stack of an account
+//
+// Metrics go to stdout, in CloudWatch's embedded metric format, and the log to stderr; Lambda puts both into the function's log.
 //
 // The AWS SDK reads its own: region, credentials, and AWS_ENDPOINT_URL_DYNAMODB for a local DynamoDB.
 package main
@@ -18,6 +24,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -27,6 +34,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/oncekey/oncekey/idempotency"
+	"github.com/oncekey/oncekey/lambda"
 )
 
 func main() {
@@ -60,10 +68,13 @@ func setup(ctx context.Context, getenv func(string) string) (handler, error) {
 		Table:            getenv("IDEMPOTENCY_TABLE"),
 		UnknownRetention: unknownRetention,
 		Classify:         unlessMarked,
-		Observe:          idempotency.Log(slog.Default()),
+		Observe:          observer(cmp.Or(getenv("METRICS_SERVICE"), "payments")),
 	}
-	if getenv("FRONT_DOOR") == "schedule" {
+	switch getenv("FRONT_DOOR") {
+	case "schedule":
 		return reconciling(client, cfg, s, cmp.Or(getenv("GRACE"), "10m"))
+	case "queue":
+		return collecting(client, cfg, commissions{s, getenv("SHOP_CARD")})
 	}
 	if cfg.OnUnknown, err = parseOnUnknown(getenv("ON_UNKNOWN")); err != nil {
 		return nil, err
@@ -84,7 +95,27 @@ func reconciling(client *dynamodb.Client, cfg idempotency.Config, s payments, gr
 	if err != nil {
 		return nil, err
 	}
-	return started(reconciler{s, runner, d}.reconcile), nil
+	return started(reconciler{s, runner, d, cfg.Observe}.reconcile), nil
+}
+
+func collecting(client *dynamodb.Client, cfg idempotency.Config, c commissions) (handler, error) {
+	if c.card == "" {
+		return nil, errors.New("SHOP_CARD is not set: it is the processor's token for the card that commissions are charged to")
+	}
+	runner, err := idempotency.New(client, forCommissions(cfg))
+	if err != nil {
+		return nil, err
+	}
+	return started(c.behindQueue(runner)), nil
+}
+
+// observer logs what needs somebody, and counts everything.
+func observer(service string) func(context.Context, idempotency.Event) {
+	log, count := idempotency.Log(slog.Default()), lambda.Metrics(lambda.MetricsConfig{Service: service})
+	return func(ctx context.Context, e idempotency.Event) {
+		log(ctx, e)
+		count(ctx, e)
+	}
 }
 
 // unknownRetention is for how long an unknown is there to be settled: by the reconciler, or by who repairs it.

@@ -22,15 +22,18 @@ func TestSetup_RefusesWhatCannotBeRight(t *testing.T) {
 	right := map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "ledger"}
 	for variable, value := range map[string]string{
 		"IDEMPOTENCY_TABLE": "", "LEDGER_TABLE": "", "ON_UNKNOWN": "ignore", "CARD_PROCESSOR_URL": "localhost:8080",
-		"FRONT_DOOR": "window", "GRACE": "soon", "GRACE ": "-1s",
+		"FRONT_DOOR": "window", "GRACE": "soon", "GRACE ": "-1s", "SHOP_CARD": "",
 	} {
 		t.Run(variable, func(t *testing.T) {
 			t.Parallel()
 			variable := strings.TrimSpace(variable)
 			env := maps.Clone(right)
 			env[variable] = value
-			if variable == "GRACE" {
+			switch variable {
+			case "GRACE":
 				env["FRONT_DOOR"] = "schedule"
+			case "SHOP_CARD":
+				env["FRONT_DOOR"] = "queue"
 			}
 			_, err := setup(t.Context(), func(name string) string { return env[name] })
 			if err == nil || !strings.HasPrefix(err.Error(), variable) {
@@ -42,8 +45,8 @@ func TestSetup_RefusesWhatCannotBeRight(t *testing.T) {
 
 func TestSetup_TakesWhatIsRight(t *testing.T) {
 	t.Parallel()
-	for _, door := range []string{"", "http-api", "rest-api", "function-url", "alb", "schedule"} {
-		env := map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "ledger", "FRONT_DOOR": door}
+	for _, door := range []string{"", "http-api", "rest-api", "function-url", "alb", "schedule", "queue"} {
+		env := map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "ledger", "FRONT_DOOR": door, "SHOP_CARD": "card_shop"}
 		if h, err := setup(t.Context(), func(name string) string { return env[name] }); err != nil || h == nil {
 			t.Errorf("%q: %v", door, err)
 		}

@@ -111,11 +111,8 @@ func (s payments) pay(ctx context.Context, p Payment) (Receipt, error) {
 			if err != nil {
 				return madeCharge{}, err
 			}
-			id, err := s.cards.charge(ctx, key, chargeRequest{p.Card, p.Amount, p.Currency, p.Order, p.Customer})
-			if declined, ok := errors.AsType[*CardDeclined](err); ok {
-				return madeCharge{}, idempotency.Terminal(declined) // final, and nothing was charged
-			}
-			return madeCharge{id, attempt.Number}, idempotency.Unknown(err) // whatever it looks like: it may have been
+			id, err := s.chargeNow(ctx, key, chargeRequest{p.Card, p.Amount, p.Currency, p.Order, p.Customer})
+			return madeCharge{id, attempt.Number}, err
 		})
 	if err != nil {
 		return Receipt{}, err
@@ -129,6 +126,15 @@ func (s payments) pay(ctx context.Context, p Payment) (Receipt, error) {
 type madeCharge struct {
 	ID      string
 	Attempt int64
+}
+
+// chargeNow charges, and marks what an error means.
+func (s payments) chargeNow(ctx context.Context, key string, r chargeRequest) (id string, err error) {
+	id, err = s.cards.charge(ctx, key, r)
+	if declined, ok := errors.AsType[*CardDeclined](err); ok {
+		return "", idempotency.Terminal(declined) // final, and nothing was charged
+	}
+	return id, idempotency.Unknown(err) // whatever it looks like: it may have been
 }
 
 // keyMemory is for how long the card processor knows its keys. After that it neither finds a charge nor recognises a second

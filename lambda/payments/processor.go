@@ -24,7 +24,7 @@ type chargeRequest struct {
 	Card      string `json:"card"`
 	Amount    int64  `json:"amount"`
 	Currency  string `json:"currency"`
-	Reference string `json:"reference"` // the order
+	Reference string `json:"reference"` // the order; of a commission the charge that it is for
 	Customer  string `json:"customer"`  // with the order what it takes to book a charge that is found there
 }
 

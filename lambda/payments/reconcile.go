@@ -21,7 +21,12 @@ type reconciler struct {
 	payments
 	runner *idempotency.Runner
 	grace  time.Duration // how long after its lease a charge may still turn up: a request on its way, a frozen process
+
+	observe func(context.Context, idempotency.Event) // is told what is left; the runner tells it what was settled
 }
+
+// kindLeft makes the metric Left, on which an alarm waits: payments that are left again and again are for a person.
+const kindLeft idempotency.Kind = "left"
 
 // counts says what became of the unknown payments.
 type counts struct {
@@ -57,6 +62,7 @@ func (r reconciler) reconcile(ctx context.Context, _ json.RawMessage) (counts, e
 		case err != nil:
 			did, level = "left", slog.LevelWarn
 			n.Left++
+			r.observe(ctx, idempotency.Event{Kind: kindLeft, Operation: rec.Operation, ID: rec.ID, Ref: rec.Ref, Attempt: rec.Attempt, Err: err})
 		case did == completed:
 			n.Completed++
 		default:

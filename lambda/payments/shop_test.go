@@ -40,6 +40,9 @@ type shop struct {
 	cut      atomic.Bool // no call to DynamoDB gets there: how a process that was killed looks from outside
 	customer string      // as the ledger calls the one who pays
 
+	client *dynamodb.Client // of the function and its reconciler
+	staged sync.Map         // what its transactions have done, by stagedAction
+
 	mu            sync.Mutex
 	sent, charged func()
 }
@@ -78,18 +81,19 @@ func newShop(t *testing.T, policy idempotency.OnUnknown) *shop {
 	t.Helper()
 	s := &shop{t: t, db: localtest.Start(t), policy: policy}
 	s.records = s.db.CreateTable(t, idempotency.Table("idempotency", idempotency.Schema{}))
+	s.client = s.db.Client(s.watch)
 	s.cards = &cardprocessor.Server{Charged: func(cardprocessor.Charge) { s.happens(&s.charged) }}
 	s.db.Inject(localtest.Fault{Kind: localtest.RequestLost, Times: -1, Match: func(localtest.Call) bool { return s.cut.Load() }})
 	s.function = payments{
 		cards:  httpProcessor{"http://cards/charges", &http.Client{Transport: s}},
-		ledger: ledger{s.db.Client(), s.db.CreateTable(t, idempotency.Table("ledger", idempotency.Schema{}))},
+		ledger: ledger{s.client, s.db.CreateTable(t, idempotency.Table("ledger", idempotency.Schema{}))},
 	}
 	var err error
-	s.runner, err = idempotency.New(s.db.Client(), idempotency.Config{Table: s.records, OnUnknown: policy, UnknownRetention: unknownRetention, Classify: unlessMarked})
+	s.runner, err = idempotency.New(s.client, idempotency.Config{Table: s.records, OnUnknown: policy, UnknownRetention: unknownRetention, Classify: unlessMarked})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.clock = reconciler{s.function, s.runner, grace}
+	s.clock = reconciler{s.function, s.runner, grace, func(context.Context, idempotency.Event) {}}
 	return s
 }
 

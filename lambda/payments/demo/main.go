@@ -1,7 +1,7 @@
 // Command demo shows what the clients of the payments function get when something goes wrong: the real bootstrap runs as
-// Lambda would run it, behind an HTTP API, with its reconciler, a DynamoDB and a card processor, all on loopback, and is
-// retried, flooded, cut off and killed. It prints a table, and fails if a line of it is not as it should be. Run it within the source tree;
-// it needs Go and nothing else.
+// Lambda would run it, behind an HTTP API, with its reconciler, a worker behind a queue, a DynamoDB and a card processor, all on
+// this machine, and is retried, flooded, cut off and killed. It prints a table, and fails if a line of it is not as it should
+// be. Run it within the source tree; it needs Go and nothing else.
 package main
 
 import (
@@ -78,7 +78,9 @@ func demo(ctx context.Context, tb localtest.TB, say func(string)) {
 	}
 	table, wrong := report(worlds)
 	say(table)
-	say("CHARGES are what the card processor has charged so far, ROWS the payments in the ledger in the end.\n" +
+	say("CHARGES are what the card processor has charged so far: customers, and the shop for commissions.\n" +
+		"ROWS are the payments and commissions in the ledger in the end, one for each charge.\n" +
+		"Of a batch, what is done is deleted from the queue.\n" +
 		"httpclient is this module's RoundTripper: its client asked once, and was handed the last answer.")
 	say(fmt.Sprintf("%d situations took %.1f s.", len(situations), time.Since(began).Seconds()))
 	if wrong > 0 {

@@ -13,7 +13,7 @@ type row struct {
 	what           string
 	got, want      string
 	calls, charges [2]int // as they are, as they should be
-	booked         *int   // payments in the ledger; nil where something is still going on
+	booked         *int   // payments and commissions in the ledger; nil where something is still going on
 }
 
 // expect adds a row: what was done, what the client got and should get, and how often the card processor should have
@@ -26,7 +26,7 @@ func (w *world) expect(what, got, want string, calls, charges int) {
 	})
 }
 
-// end notes, in the last row, what the ledger has: at the end of every situation each charge has its payment there.
+// end notes, in the last row, what the ledger has: at the end of every situation each charge has its row there.
 func (w *world) end(ctx context.Context) error {
 	booked, err := w.booked(ctx)
 	if len(w.rows) > 0 {

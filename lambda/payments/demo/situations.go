@@ -45,6 +45,9 @@ var situations = []situation{
 	{play: killedUnderRerun, onUnknown: "rerun", timeout: short, slow: true},
 	{play: clientThatRetries, onUnknown: "rerun", timeout: short, slow: true},
 	{play: invoked, timeout: long, direct: true},
+	{play: batched, timeout: long},
+	{play: poisoned, timeout: long},
+	{play: killedInBatch, timeout: short, slow: true},
 }
 
 func retried(ctx context.Context, w *world) {

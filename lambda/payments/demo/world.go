@@ -13,14 +13,16 @@ import (
 	"github.com/oncekey/oncekey/localtest"
 )
 
-// world is what one situation is played in: a function behind a front door, its tables, its reconciler and a card
-// processor.
+// world is what one situation is played in: a function behind a front door, its tables, its reconciler, a queue off its outbox
+// with a worker, and a card processor.
 type world struct {
 	db     *localtest.DB
 	table  string // of records
 	ledger string
 	fn     *localtest.Function
 	clock  *localtest.Function // the reconciler
+	worker *localtest.Function // for commissions, behind queue
+	queue  *localtest.Queue
 	door   frontdoor.Door
 	url    string // of payments; "": there is no door
 	cards  *cardprocessor.Server
@@ -67,12 +69,16 @@ func newWorld(tb localtest.TB, shared started, s situation) *world {
 				"ON_UNKNOWN=" + s.onUnknown,
 				"FRONT_DOOR=" + frontDoor,
 				"CARD_PROCESSOR_URL=" + processor.URL,
+				"SHOP_CARD=card_shop",
 				"AWS_ENDPOINT_URL_DYNAMODB=" + shared.endpoint,
 			},
 		})
 	}
 	w.fn = function(s.timeout, name)
 	w.clock = function(long, "schedule")
+	w.worker = function(s.timeout, "queue")
+	w.queue = localtest.NewQueue("commissions")
+	w.queue.MaxReceives = 5
 	if s.direct {
 		return w
 	}
