@@ -1,4 +1,4 @@
-# `make` lists what there is. Needs Go, make and python3, and Node.js for two targets; everything else is installed by
+# `make` lists what there is. Needs Go, make and python3, and Node.js for three targets; everything else is installed by
 # pinned version.
 
 SHELL       := bash
@@ -13,7 +13,7 @@ LAMBDA  := GOOS=linux GOARCH=arm64
 BUILD   := CGO_ENABLED=0 go build -tags lambda.norpc -trimpath -ldflags '-s -w'
 FUNCTIONS := ./lambda/payments ./lambda/quickstart
 # ./... leaves dot folders out.
-PACKAGES := ./... ./.ci/differences ./.ci/snippets ./.ci/words
+PACKAGES := ./... ./.ci/dashboard ./.ci/differences ./.ci/snippets ./.ci/words
 
 ARTIFACTS_DIR ?= .cache/build
 FUZZTIME      ?= 30s
@@ -32,19 +32,23 @@ test: ## Run the tests; one to two minutes.
 check: modules format compile lint docs validate cover ledger ## Run all that a change has to pass; edits nothing.
 
 .PHONY: demo
-demo: ## Run the payments function through retries, lost replies and a crash, on this machine.
+demo: ## Run the payments function and its worker through retries, lost replies and crashes, on this machine.
 	go run ./lambda/payments/demo
 
 ADDR ?= 127.0.0.1:3000
 DOOR ?= http-api
 
 .PHONY: serve
-serve: ## Keep the payments function up behind the front door DOOR on ADDR, and print curl lines for it.
+serve: ## Keep the payments function up behind the front door DOOR on ADDR, and print its console's address and curl lines.
 	go run ./lambda/payments/demo -serve $(ADDR) -door $(DOOR)
 
-.PHONY: build build-PaymentsFunction build-ReconcileFunction
+.PHONY: console
+console: ## Press the buttons of serve's console in a headless browser; PICTURE=file.png keeps a picture. Needs Node.js and npm, fetches 120 MB.
+	.ci/console/run $(PICTURE)
+
+.PHONY: build build-PaymentsFunction build-ReconcileFunction build-CommissionFunction
 build: build-PaymentsFunction ## Build the payments function for Lambda into ARTIFACTS_DIR.
-build-PaymentsFunction build-ReconcileFunction: # what `sam build` calls: one binary, FRONT_DOOR says which it is
+build-PaymentsFunction build-ReconcileFunction build-CommissionFunction: # what `sam build` calls: one binary, FRONT_DOOR says which it is
 	$(LAMBDA) $(BUILD) -o '$(ARTIFACTS_DIR)/bootstrap' ./lambda/payments
 
 .PHONY: validate
@@ -57,6 +61,14 @@ $(VENV)/installed: .ci/requirements.txt
 	python3 -m venv --clear $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
+
+.PHONY: dashboard drawn
+dashboard: drawn ## Draw template.yaml's dashboard from an hour of the functions in virtual time.
+	cp .cache/dashboard.svg lambda/payments/dashboard.svg
+drawn:
+	mkdir -p .cache
+	go test -count=1 -run '^TestTemplate_WatchesWhatIsWritten$$' ./lambda/payments -hour '$(CURDIR)/.cache/hour'
+	go run ./.ci/dashboard template.yaml .cache/hour > .cache/dashboard.svg
 
 .PHONY: test-dynamodb-local
 test-dynamodb-local: ## Run the tests on the DynamoDB that the environment names, as README says; count what is skipped.
@@ -110,9 +122,10 @@ compile:
 lint:
 	$(LINT) run $(PACKAGES)
 	go -C .ci/rie tool -modfile=../tools/go.mod golangci-lint run ./...
-docs:
+docs: drawn
 	go run ./.ci/words
 	go run ./.ci/snippets
+	@cmp .cache/dashboard.svg lambda/payments/dashboard.svg || { echo 'the dashboard has changed: make dashboard' >&2; exit 1; }
 cover:
 	mkdir -p .cache
 	go test -race -shuffle=on -count=1 -timeout=20m -coverprofile=.cache/cover.out $(PACKAGES)

@@ -14,7 +14,10 @@ import (
 	"github.com/oncekey/oncekey/localtest"
 )
 
-// serve keeps the payments function up behind a front door, until ctx ends, and says what to ask it.
+// serveTimeout is the function's: short enough to wait, at the console, until a lease has ended that nobody will end.
+const serveTimeout = 8 * time.Second
+
+// serve keeps the payments function up behind a front door, with the console before it, until ctx ends, and says what to ask it.
 func serve(ctx context.Context, tb localtest.TB, addr, door string, say func(string)) {
 	tb.Helper()
 	if _, err := frontdoor.Named(door); err != nil {
@@ -26,8 +29,8 @@ func serve(ctx context.Context, tb localtest.TB, addr, door string, say func(str
 	}
 	say("Building the payments function ...\n")
 	//nolint:contextcheck // it lasts until the end of tb
-	w := newWorld(tb, begin(ctx, tb), situation{timeout: 10 * time.Second, door: door})
-	server := &http.Server{Handler: w.fn.Handler(w.door.FrontDoor), ReadHeaderTimeout: time.Minute}
+	w := newWorld(tb, begin(ctx, tb), situation{timeout: serveTimeout, door: door})
+	server := &http.Server{Handler: newConsole(w), ReadHeaderTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	say(lines("http://"+l.Addr().String(), w.door))
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -47,6 +50,8 @@ func lines(url string, door frontdoor.Door) string {
 	slow := pay("k2", strings.Replace(order, "card_visa", cardprocessor.SlowCard, 1))
 	return strings.Join([]string{
 		fmt.Sprintf("The payments function behind the front door %v, on this machine alone. Ctrl-C ends it.", door.Kind),
+		"",
+		"The console, for a browser: " + url + "/",
 		"",
 		"A first payment: 201 and a receipt",
 		pay("k1", order),
