@@ -187,6 +187,8 @@ func (w *web) check() error {
 		return wrong("OldestKey", c.OldestKey.String(), "must not be negative")
 	case c.MadeAt != nil && c.OldestKey == 0:
 		return wrong("MadeAt", "set", "needs OldestKey: how old a key may be")
+	case slices.ContainsFunc(c.Methods, func(m string) bool { return m == "" || strings.ContainsFunc(m, notInToken) }):
+		return wrong("Methods", fmt.Sprintf("%q", c.Methods), "must be names of methods, such as POST")
 	case len(c.Methods) == 0:
 		return wrong("Methods", "an empty list", "must have one method at least, or nothing is protected; leave it nil for POST and PATCH")
 	case c.Lookup && c.Operation == "":

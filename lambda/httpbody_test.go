@@ -186,7 +186,7 @@ func TestHTTP_RecordOfAnotherKind(t *testing.T) {
 		c := lambda.HTTPConfig{Operation: "pay", Lookup: true, Request: global, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		g := open(t, f.Runner, c, func(context.Context, *lambda.HTTPRequest) (reaction, error) { return created(1), nil })
 		wantProblem(t, must(t, g, pay("k").with(func(c *call) { c.method, c.body = "GET", "" })), 500, "outcome_unreadable", false)
-		if !strings.Contains(log.String(), "share an operation") {
+		if !strings.Contains(log.String(), "share an operation") || !strings.Contains(log.String(), "record pay#") {
 			t.Errorf("%s: log %s", name, &log)
 		}
 	}

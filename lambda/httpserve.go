@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/textproto"
+	"strings"
 	"time"
 
 	"github.com/oncekey/oncekey/idempotency"
@@ -134,6 +135,9 @@ func (w *web) settle(ctx context.Context, req idempotency.Request, res idempoten
 	}
 	if err == nil && (!isStatus(res.Value.Status)) {
 		err = fmt.Errorf("%w: it is no answer of an HTTP wrapper's: do two handlers of different kinds share an operation, or was it resolved without HTTPAnswer?", idempotency.ErrBadRecord)
+		if ids, idErr := w.runner.RecordIDs(req); idErr == nil {
+			err = fmt.Errorf("%w: record %s", err, strings.Join(ids, " or "))
+		}
 		w.log(ctx, problemBadRecord, req, err)
 		return problemBadRecord.response("", 0), false, nil
 	}

@@ -170,6 +170,7 @@ func TestHTTP_MisconfiguredIsToldAtOnce(t *testing.T) {
 		"HTTPConfig.Methods is POST, get": {Methods: []string{"POST", "get"}, Lookup: true, Operation: "pay"},
 		"HTTPConfig.MadeAt is set":        {MadeAt: func(*lambda.HTTPRequest, string) (made time.Time, ok bool) { return }},
 		"HTTPConfig.Methods is an empty":  {Methods: []string{}},
+		"names of methods":                {Methods: []string{"POST", "FETCH IT"}},
 	} {
 		_, _, log := api(f, c)
 		if !strings.Contains(log.String(), want) {

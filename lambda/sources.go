@@ -56,6 +56,9 @@ func S3Request(operation string) func(context.Context, events.S3Event) (idempote
 		}
 		m := e.Records[0]
 		o := m.S3.Object
+		if o.Key == "" {
+			return idempotency.Request{}, named(&idempotency.FieldError{Field: "the record's object key", Value: "empty", Rule: "is the event an S3 notification?"})
+		}
 		change := []string{o.Sequencer}
 		if o.Sequencer == "" {
 			change = []string{m.EventTime.UTC().Format(time.RFC3339Nano), m.ResponseElements["x-amz-request-id"]}

@@ -314,6 +314,10 @@ func TestS3Request_WithoutSequencer(t *testing.T) {
 	if tagged(at.In(time.FixedZone("x", 3600)), "r1") != first {
 		t.Error("delivered again, it is another request")
 	}
+	_, err := lambda.S3Request("op")(t.Context(), events.S3Event{Records: []events.S3EventRecord{{EventName: "ObjectCreated:Put"}}})
+	if field, ok := errors.AsType[*idempotency.FieldError](err); !ok || field.Field != "the record's object key" {
+		t.Errorf("without an object's key: %v", err)
+	}
 	if tagged(at.Add(time.Hour), "r1") == first || tagged(at, "r2") == first {
 		t.Error("another change is the same request")
 	}

@@ -77,7 +77,12 @@ type queued struct {
 
 // NewQueue returns an empty queue. It is a FIFO queue if its name ends in ".fifo". Its ARN is
 // arn:aws:sqs:us-east-1:000000000000:<name>.
+//
+// It panics without a name.
 func NewQueue(name string) *Queue {
+	if name == "" {
+		panic("localtest: new queue: name is empty, must be that of a queue")
+	}
 	return &Queue{name: name, fifo: strings.HasSuffix(name, ".fifo")}
 }
 
@@ -143,7 +148,7 @@ func (q *Queue) Deliver(ctx context.Context, size int, consume func(context.Cont
 		largest = 10
 	}
 	if size < 1 || size > largest {
-		return d, fmt.Errorf("deliver from %s: size is %d, must be 1 to %d", q.name, size, largest)
+		return d, fmt.Errorf("localtest: deliver from %s: size is %d, must be 1 to %d", q.name, size, largest)
 	}
 	batch := q.take(size)
 	if len(batch) == 0 {
@@ -164,7 +169,7 @@ func (q *Queue) Deliver(ctx context.Context, size int, consume func(context.Cont
 	some := map[string]bool{}
 	for _, f := range answer.BatchItemFailures {
 		if !failed[f.ItemIdentifier] {
-			return d, fmt.Errorf("deliver from %s: the whole batch comes back: itemIdentifier is %q, must be a messageId of the batch", q.name, f.ItemIdentifier)
+			return d, fmt.Errorf("localtest: deliver from %s: the whole batch comes back: itemIdentifier is %q, must be a messageId of the batch", q.name, f.ItemIdentifier)
 		}
 		some[f.ItemIdentifier] = true
 	}

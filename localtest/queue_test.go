@@ -146,8 +146,8 @@ func TestQueue_Answers(t *testing.T) {
 		{"all", failing("m1", "m2", "m3"), "m1 m2 m3", ""},
 		{"empty id", func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 			return naming(e.Records[0].MessageId, "")(ctx, e)
-		}, "m1 m2 m3", `deliver from orders: the whole batch comes back: itemIdentifier is "", must be a messageId of the batch`},
-		{"id of another message", naming("other"), "m1 m2 m3", `deliver from orders: the whole batch comes back: itemIdentifier is "other", must be a messageId of the batch`},
+		}, "m1 m2 m3", `localtest: deliver from orders: the whole batch comes back: itemIdentifier is "", must be a messageId of the batch`},
+		{"id of another message", naming("other"), "m1 m2 m3", `localtest: deliver from orders: the whole batch comes back: itemIdentifier is "other", must be a messageId of the batch`},
 		{"error", func(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 			out, _ := failing("m2")(ctx, e)
 			return out, errConsumer
@@ -366,9 +366,9 @@ func TestQueue_Refuses(t *testing.T) {
 		size  int
 		want  string
 	}{
-		{"orders", 0, "deliver from orders: size is 0, must be 1 to 10000"},
-		{"orders", 10_001, "deliver from orders: size is 10001, must be 1 to 10000"},
-		{"orders.fifo", 11, "deliver from orders.fifo: size is 11, must be 1 to 10"},
+		{"orders", 0, "localtest: deliver from orders: size is 0, must be 1 to 10000"},
+		{"orders", 10_001, "localtest: deliver from orders: size is 10001, must be 1 to 10000"},
+		{"orders.fifo", 11, "localtest: deliver from orders.fifo: size is 11, must be 1 to 10"},
 	} {
 		if _, err := sent(tt.queue, "a1").Deliver(t.Context(), tt.size, naming()); fmt.Sprint(err) != tt.want {
 			t.Errorf("error %v, want %q", err, tt.want)
@@ -380,6 +380,7 @@ func TestQueue_Refuses(t *testing.T) {
 		want    string
 	}{
 		{"orders.fifo", localtest.Message{Body: "b"}, "localtest: send to orders.fifo: Group is empty, must be set for a FIFO queue"},
+		{"", localtest.Message{Body: "b"}, "localtest: new queue: name is empty, must be that of a queue"},
 		{"orders", localtest.Message{Body: "b", DeduplicationID: "d"}, "localtest: send to orders: DeduplicationID is set, must be empty for a standard queue"},
 	} {
 		func() {
@@ -419,7 +420,7 @@ func TestConsume_Answers(t *testing.T) {
 	t.Parallel()
 	f := localtest.StartFunction(t, localtest.Bootstrap{Env: []string{"EVENTS=SQS answer"}, Timeout: longEnough})
 	const (
-		whole = `deliver from orders: the whole batch comes back: itemIdentifier is "", must be a messageId of the batch`
+		whole = `localtest: deliver from orders: the whole batch comes back: itemIdentifier is "", must be a messageId of the batch`
 		wrong = "must be an object with batchItemFailures: "
 	)
 	for _, tt := range []struct{ answer, returned, err string }{

@@ -81,6 +81,9 @@ func (l *lister) run(ctx context.Context, p *program, args []string) error {
 		}
 	}
 	stop()
+	if out.found == 0 && unread == nil && !damaged {
+		say(p.stderr, "idemctl: none\n")
+	}
 	if unread != nil {
 		return explain(ctx, s.place(), unread)
 	}

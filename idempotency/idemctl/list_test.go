@@ -35,7 +35,7 @@ func TestList_Golden(t *testing.T) {
 	})
 	res := f.run(t.Context(), t, "list", "-status", "in-progress", "-progress")
 	res.want(t, exitOK)
-	if res.out != "" || res.err != "idemctl: 4 records read, 0 shown, in 0s\n" {
+	if res.out != "" || res.err != "idemctl: 4 records read, 0 shown, in 0s\nidemctl: none\n" {
 		t.Errorf("nothing in progress: %+v", res)
 	}
 }
@@ -66,8 +66,8 @@ func TestList_Chooses(t *testing.T) {
 						t.Errorf("%s: %s is listed wrongly in\n%s", name, id, res.out)
 					}
 				}
-				if res.err != "" {
-					t.Errorf("%s: stderr %q", name, res.err)
+				if none := map[bool]string{true: "idemctl: none\n"}[len(tc.want) == 0]; res.err != none {
+					t.Errorf("%s: stderr %q, want %q", name, res.err, none)
 				}
 			}
 		})

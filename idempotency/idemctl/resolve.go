@@ -74,6 +74,9 @@ func (r *resolver) run(ctx context.Context, p *program, args []string) error {
 	}
 	if !r.yes {
 		show(p.stderr, rec, p.now())
+		if r.verdict.as.value != asNotDone {
+			say(p.stderr, "\nAn outcome is never changed, and whether it is in the form that the handler has cannot be seen here.")
+		}
 		say(p.stderr, "\nresolve %s as %s? [y/N] ", printable(rec.ID), r.verdict.describe())
 		if !agreed(ctx, p.stdin) {
 			say(p.stderr, "\n")

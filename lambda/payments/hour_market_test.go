@@ -152,6 +152,7 @@ func (h *hour) pay(p Payment, f fate, left time.Duration) {
 		h.measures("AWS/Lambda", "FunctionName", "${PaymentsFunction}", map[string]float64{"Throttles": 1})
 		return
 	}
+	h.measures("AWS/ApiGateway", "ApiId", "${PaymentsApi}", map[string]float64{"5xx": 0}) // a caller that is no client of the API's
 	h.invokes("${PaymentsFunction}", &f, func() error {
 		ctx := context.WithValue(localtest.Invocation(h.t, left), fateKey{}, &f)
 		_, err := lambda.Wrap(h.shop.runner, request, h.function.pay)(ctx, p)

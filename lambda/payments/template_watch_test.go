@@ -115,7 +115,7 @@ func TestTemplate_WatchesWhatIsWritten(t *testing.T) {
 		}
 	}
 	kinds := map[string]string{
-		"FunctionName": "AWS::Serverless::Function", "QueueName": "AWS::SQS::Queue", "PipeName": "AWS::Pipes::Pipe",
+		"FunctionName": "AWS::Serverless::Function", "ApiId": "AWS::Serverless::HttpApi", "QueueName": "AWS::SQS::Queue", "PipeName": "AWS::Pipes::Pipe",
 	}
 	for who, metrics := range asked {
 		for _, m := range metrics {
