@@ -13,7 +13,7 @@ LAMBDA  := GOOS=linux GOARCH=arm64
 BUILD   := CGO_ENABLED=0 go build -tags lambda.norpc -trimpath -ldflags '-s -w'
 FUNCTIONS := ./lambda/payments ./lambda/quickstart
 # ./... leaves dot folders out.
-PACKAGES := ./... ./.ci/dashboard ./.ci/differences ./.ci/snippets ./.ci/words
+PACKAGES := ./... ./.ci/dashboard ./.ci/differences ./.ci/readme ./.ci/snippets ./.ci/words
 
 ARTIFACTS_DIR ?= .cache/build
 FUZZTIME      ?= 30s
@@ -45,6 +45,10 @@ serve: ## Keep the payments function up behind the front door DOOR on ADDR, and 
 .PHONY: console
 console: ## Press the buttons of serve's console in a headless browser; PICTURE=file.png keeps a picture. Needs Node.js and npm, fetches 120 MB.
 	.ci/console/run $(PICTURE)
+
+.PHONY: readme
+readme: ## Run what the documents tell their reader to type, in a new module where a user would; a minute or two.
+	go run ./.ci/readme -run
 
 .PHONY: build build-PaymentsFunction build-ReconcileFunction build-CommissionFunction
 build: build-PaymentsFunction ## Build the payments function for Lambda into ARTIFACTS_DIR.
@@ -125,6 +129,7 @@ lint:
 docs: drawn
 	go run ./.ci/words
 	go run ./.ci/snippets
+	go run ./.ci/readme
 	@cmp .cache/dashboard.svg lambda/payments/dashboard.svg || { echo 'the dashboard has changed: make dashboard' >&2; exit 1; }
 cover:
 	mkdir -p .cache

@@ -123,7 +123,7 @@ func readRecord(it item, s Schema) (*record, error) {
 		number:      r.number(attrNumber),
 		window:      r.time(attrWindow),
 		started:     r.time(attrStarted),
-		expires:     r.number(s.Expiry),
+		expires:     r.second(s.Expiry),
 		fingerprint: r.optionalText(attrValidation),
 		ref:         r.optionalText(attrRef),
 		prev:        r.optionalText(attrPrev),
@@ -201,8 +201,26 @@ func (r *reader) number(name string) int64 {
 	return v
 }
 
+// maxSecond is the end of the year 9999, up to which RFC 3339 and JSON have times.
+const maxSecond = 253402300799
+
 // time reads milliseconds since 1970.
-func (r *reader) time(name string) time.Time { return time.UnixMilli(r.number(name)).UTC() }
+func (r *reader) time(name string) time.Time {
+	ms := r.number(name)
+	if ms < 0 || ms/1000 > maxSecond {
+		r.fail(name, "must be milliseconds between the years 1970 and 9999")
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// second reads seconds since 1970.
+func (r *reader) second(name string) int64 {
+	s := r.number(name)
+	if s < 0 || s > maxSecond {
+		r.fail(name, "must be seconds between the years 1970 and 9999")
+	}
+	return s
+}
 
 // body reads the outcome: JSON text as a string, or as bytes where it is not valid UTF-8.
 func (r *reader) body() (data []byte, none bool) {

@@ -103,7 +103,9 @@ func (s *series) add(e idempotency.Event) {
 func metricOf(k idempotency.Kind) string {
 	var name strings.Builder
 	for word := range strings.SplitSeq(string(k), "_") {
-		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		if word != "" {
+			name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
 	}
 	return name.String()
 }
@@ -167,7 +169,7 @@ func (m *metrics) writeLine(operation string, values map[string]any) {
 // isDimension says whether CloudWatch takes a dimension of that value.
 func isDimension(value string) bool {
 	notASCII := func(c rune) bool { return c < ' ' || c > '~' }
-	return strings.TrimSpace(value) != "" && !strings.ContainsFunc(value, notASCII)
+	return strings.TrimSpace(value) != "" && len(value) <= 1024 && value[0] != ':' && !strings.ContainsFunc(value, notASCII)
 }
 
 // invocation collects the metrics of one invocation.

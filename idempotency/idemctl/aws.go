@@ -107,7 +107,15 @@ func secrets(files []string) ([][]byte, error) {
 		if err != nil {
 			return nil, &exitError{exitUsage, fmt.Sprintf("-secret-file %s cannot be read", name), err}
 		}
-		all = append(all, []byte(strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")))
+		all = append(all, []byte(withoutNewline(string(text))))
 	}
 	return all, nil
+}
+
+// withoutNewline takes off the one that an editor has added. A secret may end in anything else.
+func withoutNewline(text string) string {
+	if line, ok := strings.CutSuffix(text, "\r\n"); ok {
+		return line
+	}
+	return strings.TrimSuffix(text, "\n")
 }

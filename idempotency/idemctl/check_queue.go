@@ -41,7 +41,7 @@ func checkQueue(ctx context.Context, s *session, c *checker, r *report) {
 }
 
 // checkDeadLetters: a person who redrives a message must find its record. Of a standard queue the age goes on counting when a
-// message moves; of a FIFO queue it begins anew.
+// message moves to the dead letters; of a FIFO queue it begins anew. A redriven message is as new in the queue.
 func checkDeadLetters(ctx context.Context, client *sqs.Client, s *session, c *checker, source queue, r *report) {
 	const rule = "dead-letter queue"
 	at := place{rule, source.dead, s.aws.Region}
@@ -67,7 +67,7 @@ func checkDeadLetters(ctx context.Context, client *sqs.Client, s *session, c *ch
 	} else {
 		r.ok(rule, "%s after %s deliveries, kept for %s", name.Resource, source.receives, span(dead.retention))
 	}
-	reach := dead.retention
+	reach := dead.retention + source.retention
 	if fifo {
 		reach += source.retention
 	}
@@ -77,9 +77,9 @@ func checkDeadLetters(ctx context.Context, client *sqs.Client, s *session, c *ch
 	}{{"an outcome", "Config.Retention", c.retention}, {"an unknown outcome", "Config.UnknownRetention", c.unknownRetention}} {
 		if kept.time < reach {
 			r.warn("redrive", "redrive sooner than that, or a longer "+kept.field+"; and a key out of the body, since a redriven message has a new id",
-				"possible for %s, and %s is kept for %s: a message that is redriven after that runs again", span(reach), kept.what, span(kept.time))
+				"a message can come again for %s, and %s is kept for %s: after that it runs anew", span(reach), kept.what, span(kept.time))
 		} else {
-			r.ok("redrive", "possible for %s, and %s is kept for %s", span(reach), kept.what, span(kept.time))
+			r.ok("redrive", "a message can come again for %s, and %s is kept for %s", span(reach), kept.what, span(kept.time))
 		}
 	}
 }

@@ -63,10 +63,10 @@ func TestCheck_Queue(t *testing.T) {
 	}{
 		"all within the window": {
 			queues{"orders": {4 * daily, 300, "dead"}, "dead": {14 * daily, 30, ""}},
-			"-retention 336h",
+			"-retention 432h",
 			[]string{
-				"ok queue's retention: 4d, and an outcome is kept for 14d", "ok queue's visibility timeout: 5m", "ok dead-letter queue: dead after 5 deliveries, kept for 14d",
-				"ok redrive: possible for 14d, and an outcome is kept for 14d", "ok redrive: possible for 14d, and an unknown outcome is kept for 14d",
+				"ok queue's retention: 4d, and an outcome is kept for 18d", "ok queue's visibility timeout: 5m", "ok dead-letter queue: dead after 5 deliveries, kept for 14d",
+				"ok redrive: a message can come again for 18d, and an outcome is kept for 18d", "ok redrive: a message can come again for 18d, and an unknown outcome is kept for 18d",
 			},
 		},
 		"defaults": {
@@ -74,15 +74,15 @@ func TestCheck_Queue(t *testing.T) {
 			"",
 			[]string{
 				"warning queue's retention: 4d, and an outcome is kept for 1d", "ok queue's visibility timeout: 30s", "warning dead-letter queue: dead after 5 deliveries, kept for 4d from when it was sent",
-				"warning redrive: possible for 4d, and an outcome is kept for 1d", "warning redrive: possible for 4d, and an unknown outcome is kept for 1d",
+				"warning redrive: a message can come again for 8d, and an outcome is kept for 1d", "warning redrive: a message can come again for 8d, and an unknown outcome is kept for 1d",
 			},
 		},
 		"unknowns are kept": {
 			queues{"orders": {daily, 30, "dead"}, "dead": {4 * daily, 30, ""}},
-			"-unknown-retention 96h",
+			"-unknown-retention 120h",
 			[]string{
 				"ok queue's retention: 1d", "ok queue's visibility timeout", "ok dead-letter queue",
-				"warning redrive: possible for 4d, and an outcome is kept for 1d", "ok redrive: possible for 4d, and an unknown outcome is kept for 4d",
+				"warning redrive: a message can come again for 5d, and an outcome is kept for 1d", "ok redrive: a message can come again for 5d, and an unknown outcome is kept for 5d",
 			},
 		},
 		"hidden for the window": {
@@ -90,7 +90,7 @@ func TestCheck_Queue(t *testing.T) {
 			"-retention 1h",
 			[]string{
 				"ok queue's retention: 1h", "warning queue's visibility timeout: 1h, and an outcome is kept for 1h", "ok dead-letter queue",
-				"warning redrive: possible for 2h, and an outcome is kept for 1h", "ok redrive: possible for 2h, and an unknown outcome is kept for 1d",
+				"warning redrive: a message can come again for 3h, and an outcome is kept for 1h", "ok redrive: a message can come again for 3h, and an unknown outcome is kept for 1d",
 			},
 		},
 		"nobody's dead letters": {
@@ -99,11 +99,11 @@ func TestCheck_Queue(t *testing.T) {
 			[]string{"ok queue's retention", "ok queue's visibility timeout", "warning dead-letter queue: there is none: a message whose outcome is unknown comes again for 1h"},
 		},
 		"FIFO, whose age begins anew": {
-			queues{"orders": {12 * hour, 30, "dead.fifo"}, "dead.fifo": {12 * hour, 30, ""}},
+			queues{"orders": {8 * hour, 30, "dead.fifo"}, "dead.fifo": {8 * hour, 30, ""}},
 			"",
 			[]string{
 				"ok queue's retention", "ok queue's visibility timeout", "ok dead-letter queue: dead.fifo",
-				"ok redrive: possible for 1d, and an outcome is kept for 1d", "ok redrive: possible for 1d, and an unknown",
+				"ok redrive: a message can come again for 1d, and an outcome is kept for 1d", "ok redrive: a message can come again for 1d, and an unknown",
 			},
 		},
 		"no queue":             {queues{}, "", []string{"not checked queue: there is no queue " + orders + " in us-east-1"}},

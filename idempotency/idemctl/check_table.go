@@ -18,6 +18,9 @@ func checkTable(ctx context.Context, s *session, r *report) {
 		r.fault("table", "idemctl create-table, or another -table, -region or -profile", "there is no %s", s.place())
 		return
 	}
+	if err == nil && out.Table == nil {
+		err = errors.New("the answer describes no table")
+	}
 	if err != nil {
 		r.unasked(ctx, "table", s.place(), err)
 	} else {

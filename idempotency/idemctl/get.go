@@ -110,7 +110,7 @@ func (g *get) write(p *program, rec idempotency.Record) error {
 		say(p.stdout, "\ndownstream key   %s\ndownstream UUID  %s\n", rec.DownstreamKey(g.downstream), rec.DownstreamUUID(g.downstream))
 	}
 	if g.outcome && rec.Outcome != nil {
-		say(p.stdout, "\n%s\n", rec.Outcome)
+		say(p.stdout, "\n%s\n", visible(string(rec.Outcome)))
 	}
 	return nil
 }

@@ -37,6 +37,19 @@ func printable(s string) string {
 	return s
 }
 
+// visible is text with what a terminal would obey, or not show, written as an escape. Lines stay lines.
+func visible(s string) string {
+	var out strings.Builder
+	for _, c := range s {
+		if unicode.IsPrint(c) || c == '\n' || c == '\t' {
+			out.WriteRune(c)
+		} else {
+			fmt.Fprintf(&out, "\\u%04x", c)
+		}
+	}
+	return out.String()
+}
+
 // document writes v as JSON, on one line or on several.
 func document(w io.Writer, v any, indent string) error {
 	enc := json.NewEncoder(w)

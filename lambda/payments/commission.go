@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -45,16 +46,21 @@ func forCommissions(cfg idempotency.Config) idempotency.Config {
 	return cfg
 }
 
-// behindQueue reports what has failed, and it comes back: what cannot be read as well, up to the dead-letter queue. A declined
-// card is no failure but an outcome: nil for Batch.Terminal logs and drops it, since it would be declined each time.
+// behindQueue reports what has failed, and it comes back, up to the dead-letter queue: what cannot be read as well, and a card
+// that is declined. That one is an outcome, and is declined each time; but dropped, the commission would be lost, and among the
+// dead letters somebody sees to it.
 func (c commissions) behindQueue(r *idempotency.Runner) lambda.Handler[events.SQSEvent, events.SQSEventResponse] {
-	return lambda.SQSBody(r, lambda.Batch{Operation: "charge-commission"}, c.request, c.take)
+	keep := func(ctx context.Context, id string, err error) (drop bool) {
+		slog.ErrorContext(ctx, "payments: no commission", "message", id, "error", err)
+		return false
+	}
+	return lambda.SQSBody(r, lambda.Batch{Operation: "charge-commission", Terminal: keep}, c.request, c.take)
 }
 
-// request knows a row by its id in its table, by whichever queue it comes: the message id, and what the stream says about the
-// row, are others when it is published again.
+// request knows a row by its id, by whichever queue it comes and in whichever table it is after a restore: the message id, and
+// what the stream says about the row, are others when it is published again.
 func (c commissions) request(_ context.Context, _ events.SQSMessage, p published) (idempotency.Request, error) {
-	return idempotency.Request{Scope: c.ledger.table, Key: p.ID, Input: p.outbox, Ref: "order " + p.Entry.Order}, nil
+	return idempotency.Request{Scope: "shop", Key: p.ID, Input: p.outbox, Ref: "order " + p.Entry.Order}, nil
 }
 
 // take charges the commission, and books it with the message's outcome, as pay does with a payment.

@@ -230,14 +230,14 @@ func TestCommission_RowWithMoreInIt(t *testing.T) {
 	})
 }
 
-// A declined card is an outcome: the message is dropped, and the processor is not asked about it again.
+// A declined card is an outcome, and the processor is not asked about it again; the message goes to the dead letters, for a person.
 func TestCommission_Declined(t *testing.T) {
 	t.Parallel()
 	inMarket(t, 1, func(m *market) {
 		m.worker.card = cardprocessor.DeclinedCard
-		m.delivers(1, 0)
+		m.delivers(0, 1)
 		m.publishes()
-		m.delivers(1, 0)
+		m.delivers(0, 2)
 		m.collects(1, 0)
 		if n := m.cards.Requests(); n != 2 {
 			m.t.Errorf("%d requests to charge, want one for the payment and one for the commission", n)

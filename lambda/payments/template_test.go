@@ -86,7 +86,7 @@ func TestTemplate_Functions(t *testing.T) {
 		environment := below(template, function+"Environment.Variables.")
 		maps.Copy(own, common)
 		equal(t, name+"'s environment", environment, own)
-		right := map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "ledger", "FRONT_DOOR": own["FRONT_DOOR"], "GRACE": own["GRACE"], "SHOP_CARD": template["Parameters.ShopCard.Default"]}
+		right := map[string]string{"IDEMPOTENCY_TABLE": "records", "LEDGER_TABLE": "ledger", "FRONT_DOOR": own["FRONT_DOOR"], "GRACE": own["GRACE"], "SHOP_CARD": "card_shop"}
 		_, err := setup(t.Context(), func(variable string) string {
 			if _, ok := environment[variable]; !ok {
 				t.Errorf("%s: main.go reads %s, which the template does not set", name, variable)
