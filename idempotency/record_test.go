@@ -374,6 +374,11 @@ func TestReadRecord_RefusesWhatItDoesNotKnow(t *testing.T) {
 				try(t, st, name, what, v)
 			}
 		}
+		// In the wrong unit, such as an expiry in milliseconds.
+		for _, second := range []int64{-1, maxSecond + 1} {
+			try(t, st, "expiration", "no second", numberValue(second))
+			try(t, st, attrStarted, "no millisecond", numberValue(second*1000))
+		}
 		try(t, st, attrSchema, "of the future", numberValue(2))
 		try(t, st, attrSchema, "of the past", numberValue(0))
 		for _, s := range []string{"", "EXPIRED", "inprogress", "INPROGRESS "} {

@@ -31,7 +31,28 @@ const (
 
 // run is the command, given its surroundings; it returns the exit code. The SDK reads the process's own environment besides.
 func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return (&program{env: env, stdin: stdin, stdout: stdout, stderr: stderr, now: time.Now}).run(ctx, args)
+	out := &output{Writer: stdout}
+	code := (&program{env: env, stdin: stdin, stdout: out, stderr: stderr, now: time.Now}).run(ctx, args)
+	if out.err != nil && code == exitOK {
+		say(stderr, "idemctl: the result could not be written: %v\n", out.err)
+		return exitUnasked
+	}
+	return code
+}
+
+// output keeps the first error of its writer: a list that is cut off must not look like a short one.
+type output struct {
+	io.Writer
+
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // program is the surroundings of a command.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -30,6 +32,43 @@ func TestTable_SomebodyElsesText(t *testing.T) {
 		t.Errorf("table %q, want %q", out.String(), want)
 	}
 }
+
+// What a customer has put into an answer is shown as it is, but for what a terminal would obey or not show.
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{\n\t\"name\": \"Größe\"\n}": "{\n\t\"name\": \"Größe\"\n}",
+		"\x1b]0;owned\a":                `\u001b]0;owned\u0007`,
+		"\u009b31m\u202e\x7f":           `\u009b31m\u202e\u007f`,
+	} {
+		if got := visible(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestWithoutNewline(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"a": "a", "a\n": "a", "a\r\n": "a", "a\r": "a\r", "a\n\n": "a\n", "": ""} {
+		if got := withoutNewline(text); got != want {
+			t.Errorf("%q without newline is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A disk that is full: the exit code says so.
+func TestRun_OutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	var stderr bytes.Buffer
+	code := run(t.Context(), []string{"cost", "-rate", "1"}, func(string) string { return "" }, nil, full{}, &stderr)
+	if code != exitUnasked || !strings.Contains(stderr.String(), "no space") {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space is left") }
 
 func TestNumbers(t *testing.T) {
 	t.Parallel()
