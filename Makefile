@@ -9,6 +9,8 @@ SHELL       := bash
 MODULE  := github.com/oncekey/oncekey
 LINT    := go tool -modfile=.ci/tools/go.mod golangci-lint
 VENV    := .cache/venv
+# The SAM CLI asks for a region, and is to tell nobody what it does.
+SAM     := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(CURDIR)/$(VENV)/bin/sam
 LAMBDA  := GOOS=linux GOARCH=arm64
 BUILD   := CGO_ENABLED=0 go build -tags lambda.norpc -trimpath -ldflags '-s -w'
 FUNCTIONS := ./lambda/payments ./lambda/quickstart
@@ -56,10 +58,18 @@ build-PaymentsFunction build-ReconcileFunction build-CommissionFunction: # what 
 	$(LAMBDA) $(BUILD) -o '$(ARTIFACTS_DIR)/bootstrap' ./lambda/payments
 
 .PHONY: validate
-validate: $(VENV)/installed ## Lint template.yaml, also as CloudFormation gets it.
+validate: $(VENV)/installed ## Check template.yaml with the SAM CLI and cfn-lint, also as CloudFormation gets it.
+	$(SAM) validate --lint --template template.yaml
 	$(VENV)/bin/cfn-lint template.yaml
 	$(VENV)/bin/python .ci/transform.py template.yaml > .cache/template.json
 	$(VENV)/bin/cfn-lint .cache/template.json
+
+.PHONY: sam
+sam: $(VENV)/installed ## Build all functions as `sam deploy` wants them, from a copy of what is committed.
+	rm -rf .cache/sam
+	git clone --quiet . .cache/sam
+	cd .cache/sam && $(SAM) build
+	rm -rf .cache/sam
 
 $(VENV)/installed: .ci/requirements.txt
 	python3 -m venv --clear $(VENV)

@@ -6,14 +6,22 @@ Linters see less in the SAM form: the IAM actions of a function's Policies, for 
 import json
 import sys
 
+import boto3
 from cfnlint.decode import decode
-from cfnlint.template.transforms._sam import Transform
+from samtranslator.model.exceptions import InvalidDocumentException
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
 
-path = sys.argv[1]
-template, problems = decode(path)
-if not problems:
-    transform = Transform(path, template, "us-east-1")
-    problems = transform.transform_template()
+template, problems = decode(sys.argv[1])
 if problems:
     sys.exit("\n".join(str(problem) for problem in problems))
-json.dump(transform.template(), sys.stdout, indent=2)
+template = json.loads(json.dumps(template))
+for resource in template["Resources"].values():
+    if resource["Type"] == "AWS::Serverless::Function":
+        resource["Properties"]["CodeUri"] = "s3://bucket/key"  # as `sam deploy` has uploaded it
+try:
+    translator = Translator({}, Parser(), boto_session=boto3.Session(region_name="us-east-1"))
+    template = translator.translate(template, {})
+except InvalidDocumentException as e:
+    sys.exit("\n".join(cause.message for cause in e.causes))
+json.dump(template, sys.stdout, indent=2, default=str)

@@ -67,7 +67,7 @@ def play(checks, server):
         told = aws("update-time-to-live", "--table-name", TABLE, "--time-to-live-specification",
                    "Enabled=true,AttributeName=expiration")
         equal(told, {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expiration"}})
-    with checks("AWS CLI: delete-item under the README's condition"):
+    with checks("AWS CLI: delete-item under a condition"):
         aws("put-item", "--table-name", TABLE, "--item", '{"id":{"S":"o1"},"attempt":{"S":"t1"},"status":{"S":"UNKNOWN"}}')
         within("(ConditionalCheckFailedException)", refused(*settle("t2")))
         aws(*settle("t1"))

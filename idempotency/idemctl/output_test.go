@@ -38,8 +38,8 @@ func TestVisible(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"{\n\t\"name\": \"Größe\"\n}": "{\n\t\"name\": \"Größe\"\n}",
-		"\x1b]0;owned\a":                `\u001b]0;owned\u0007`,
-		"\u009b31m\u202e\x7f":           `\u009b31m\u202e\u007f`,
+		"\x1b]0;owned\a":              `\u001b]0;owned\u0007`,
+		"\u009b31m\u202e\x7f":         `\u009b31m\u202e\u007f`,
 	} {
 		if got := visible(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
