@@ -46,6 +46,10 @@ func TestTemplate_AlarmsAreThoseOfTheRunbook(t *testing.T) {
 			t.Errorf("%s: description %q, want one that begins with a heading of the runbook and names that", name, alarm["AlarmDescription"])
 		}
 		headings[heading] = true
+		if m := alarm["DatapointsToAlarm"]; m != "" && m >= alarm["EvaluationPeriods"] {
+			t.Errorf("%s: %s of %s periods, want fewer", name, m, alarm["EvaluationPeriods"])
+		}
+		delete(alarm, "DatapointsToAlarm")
 		for _, own := range []string{"AlarmDescription", "Namespace", "MetricName", "Dimensions[0].Name", "Dimensions[0].Value", "Statistic", "Threshold", "EvaluationPeriods"} {
 			if alarm[own] == "" {
 				t.Errorf("%s has no %s", name, own)
@@ -74,7 +78,7 @@ func TestTemplate_LeftIsLongerThanTheGrace(t *testing.T) {
 	t.Parallel()
 	template := readTemplate(t)
 	alarm := below(template, "Resources.ReconcilerLeft.Properties.")
-	minutes := number(t, alarm, "EvaluationPeriods") * number(t, alarm, "Period") / 60
+	minutes := number(t, alarm, "DatapointsToAlarm") * number(t, alarm, "Period") / 60
 	if got := template["Resources.ReconcileFunction.Properties.Environment.Variables.GRACE"]; got != "10m" || minutes < 10+5 {
 		t.Errorf("the alarm comes after %d minutes, want more than the grace of %s and a tick", minutes, got)
 	}

@@ -23,6 +23,9 @@ func serve(ctx context.Context, tb localtest.TB, addr, door string, say func(str
 	if _, err := frontdoor.Named(door); err != nil {
 		tb.Fatalf("%v", err)
 	}
+	if host, port, err := net.SplitHostPort(addr); err == nil && host == "" {
+		addr = net.JoinHostPort("127.0.0.1", port) // this machine alone
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
 		tb.Fatalf("listen on %s: %v", addr, err)

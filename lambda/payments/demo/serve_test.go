@@ -49,7 +49,7 @@ func served(t *testing.T, door string) string {
 	said, ended := make(chan string, 9), make(chan struct{})
 	go func() {
 		defer close(ended)
-		serve(ctx, t, "127.0.0.1:0", door, func(text string) { said <- text })
+		serve(ctx, t, ":0", door, func(text string) { said <- text })
 	}()
 	t.Cleanup(func() { stop(); <-ended })
 	text := ""
@@ -60,6 +60,9 @@ func served(t *testing.T, door string) string {
 		case <-ended:
 			t.Fatal("serve has ended")
 		}
+	}
+	if !strings.Contains(text, "http://127.0.0.1:") { // without a host, too
+		t.Errorf("it listens elsewhere than on this machine alone:\n%s", text)
 	}
 	return text
 }
