@@ -26,16 +26,17 @@ type Batch struct {
 	Concurrency int
 
 	// Timeout is what one message may take, its request function included: the context of its handler ends within it, and no
-	// message starts with less time left. At least 1 s. Default, and where it is longer than the invocation's own time: what the invocation
-	// has left; and no message starts with less time left than the longest of its batch has taken.
+	// message starts with less time left. At least 1 s. Default, and where it is longer than the invocation's own time: what
+	// the invocation has left; and no message starts with less time left than the longest of its batch has taken.
 	//
 	// A message that is not started was received all the same, which counts against a queue's maxReceiveCount: let a batch be
 	// no larger than the function's time-out has time for.
 	Timeout time.Duration
 
 	// Undecodable is asked about a message that cannot be read: SQSBody cannot decode its body, or the request function
-	// returns an error, as it should for one without a key. Nothing is run for it. True drops the message: it is acknowledged, and gone. Default: it is
-	// reported failed, so that the source delivers it again, and a queue moves it to its dead-letter queue in the end.
+	// returns an error, as it should for one without a key. Nothing is run for it. True drops the message: it is acknowledged,
+	// and gone. Default: it is reported failed, so that the source delivers it again, and a queue moves it to its dead-letter
+	// queue in the end.
 	Undecodable func(ctx context.Context, messageID string, err error) (drop bool)
 
 	// Terminal is asked about a message whose handler has failed for good, with an error marked idempotency.Terminal that is

@@ -53,9 +53,9 @@
 // # HTTP
 //
 // [HTTPAPI], [RESTAPI], [FunctionURL], [ALB] and [Middleware] put the Idempotency-Key contract before a handler of HTTP
-// events (draft-ietf-httpapi-idempotency-key-header, read as of -06; -07 of October 2025 is the newest seen): the key comes by the
-// header, the scope from the front door's authoriser, and the fingerprint from method, path, query and body. [HTTPConfig] has what can be set, and the
-// file CLIENTS.md what an API's clients have to know: the header's form, each problem's code, and what to retry.
+// events (draft-ietf-httpapi-idempotency-key-header, read as of -06; -07 of October 2025 is the newest seen): the key comes by
+// the header, the scope from the front door's authoriser, and the fingerprint from method, path, query and body. [HTTPConfig]
+// has what can be set, and the file CLIENTS.md what an API's clients have to know: the header's form, each problem's code, and what to retry.
 //
 // A replay has the first answer's status, body and the headers that are recorded, and Idempotent-Replayed: true. An answer
 // that is not recorded (see [RecordDefault]) goes to its own client, and the next request runs. A handler's error goes

@@ -25,8 +25,8 @@ type MetricsConfig struct {
 	// Service is the value of the dimension Service: what belongs together in a dashboard. Default: the function's name.
 	Service string
 
-	// Writer gets a line of JSON for each invocation and operation (more than one for over 100 values), each in one Write. Default os.Stdout, which Lambda sends to the
-	// function's log, where CloudWatch finds it.
+	// Writer gets a line of JSON for each invocation and operation (more than one for over 100 values), each in one Write.
+	// Default os.Stdout, which Lambda sends to the function's log, where CloudWatch finds it.
 	Writer io.Writer
 
 	// Now is the clock of the metrics' timestamps. Default time.Now.
