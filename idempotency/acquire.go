@@ -14,10 +14,12 @@ const maxRounds = 10
 type ownership struct {
 	attempt Attempt
 	times   deadlines
-	kind    Kind              // how it became the owner
-	created bool              // the record is its own making: nothing was bound to the key before, or it was over
-	steps   map[string][]byte // recorded by earlier attempts
-	begun   bool              // the record says that a step has begun, in this attempt or an earlier one
+	kind    Kind // how it became the owner
+	created bool // the record is its own making: nothing was bound to the key before, or it was over
+
+	fingerprint string            // the record's, to which a request without one may have been bound
+	steps       map[string][]byte // recorded by earlier attempts
+	begun       bool              // the record says that a step has begun, in this attempt or an earlier one
 
 	sentCommit bool // a transaction with the outcome: it may have committed, whatever its last copy was told
 }
@@ -116,7 +118,7 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 	if err != nil {
 		return nil, nil, err
 	}
-	own = &ownership{times: times, kind: KindAcquired, created: seen == nil}
+	own = &ownership{times: times, kind: KindAcquired, created: seen == nil, fingerprint: c.fingerprint}
 	own.attempt.id = c.id
 	// A fresh token for each decision: one that was used before could make two runs owners at once (H16, rule 21).
 	own.attempt.Token = rand.Text()
@@ -137,9 +139,7 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 		own.attempt.Prior = seen.priorOf() // until the table says it better; a clean-up must know (rule 9)
 	}
 
-	acquiring, cancel := c.r.acquiring(ctx, times)
-	defer cancel()
-	rep, err := c.r.table.persist(acquiring, &c.meter, w, fewSends)
+	rep, err := c.r.table.persist(c.r.acquiring(ctx, times), &c.meter, w, fewSends)
 	if err != nil {
 		return nil, nil, c.unanswered(ctx, own, rep, err)
 	}
@@ -160,7 +160,7 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 		// Also our own write, applied by an earlier copy of the request whose reply was lost (I7). With another
 		// status it would be somebody's decision about an attempt that never began.
 		own.attempt.Number, own.attempt.Prior = rep.rec.number, rep.rec.prior
-		own.steps, own.begun = rep.rec.steps, rep.rec.external
+		own.steps, own.begun, own.fingerprint = rep.rec.steps, rep.rec.external, rep.rec.fingerprint
 		own.attempt.Fence = fence(rep.rec.window.UnixMilli(), rep.rec.number)
 	default:
 		return rep.rec, nil, nil
@@ -213,8 +213,6 @@ func (c *call) unanswered(ctx context.Context, own *ownership, rep reply, err er
 // giveBack ends an attempt whose handler has not run. It is best effort: without it the record says
 // "in progress" until the lease ends, and then unknown, which is safe.
 func (c *call) giveBack(ctx context.Context, own *ownership) {
-	ending, cancel := c.r.ending(ctx, own.times)
-	defer cancel()
 	now := c.r.wallNow()
 	expiry := now.Add(c.unknownRetention())
 	s, kind := released, KindReleased
@@ -226,7 +224,7 @@ func (c *call) giveBack(ctx context.Context, own *ownership) {
 	case own.attempt.Prior != nil:
 		s, kind = unknown, KindUnknown // what was unknown before stays so (H1)
 	}
-	rep, err := c.r.table.send(ending, &c.meter, c.r.table.leave(own, s, expiry))
+	rep, err := c.r.table.send(c.r.ending(ctx, own.times), &c.meter, c.r.table.leave(own, s, expiry))
 	switch {
 	case err != nil:
 		c.emit(ctx, KindStoreFailure, own.attempt.Number, c.begun, fmt.Errorf("give back: %w", err))

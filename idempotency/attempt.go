@@ -37,7 +37,7 @@ type Prior struct {
 // AttemptFrom returns the attempt that ctx belongs to, and nil outside of a handler.
 func AttemptFrom(ctx context.Context) *Attempt {
 	if run := runningFrom(ctx); run != nil {
-		return run.shown
+		return &run.shown
 	}
 	return nil
 }

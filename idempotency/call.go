@@ -17,6 +17,7 @@ type call struct {
 	id          string   // that it has
 	begun       time.Time
 	meter       meter
+	hit         bool // the outcome came out of the cache
 }
 
 // begin checks the request and computes what identifies it, before anything can change the input.
@@ -25,7 +26,7 @@ func (r *Runner) begin(req Request) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	fp, err := req.fingerprint()
+	fp, err := req.fingerprint(r.fingerprint)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type canonical struct {
 	open     []member // members of the objects not ended yet, innermost last
 	unsorted []object // larger objects whose members are in another order in text
 	sorted   []member // the members of those, in the right order
+	arranged []byte   // the text with them put in order
 	depth    int
 }
 
@@ -36,7 +37,21 @@ type object struct{ from, to, first, last int }
 // grow makes room for n bytes of text.
 func (c *canonical) grow(n int) {
 	c.text = slices.Grow(c.text, n+n/8+64)
-	c.open = make([]member, 0, 16)
+	c.open = slices.Grow(c.open, 16)
+}
+
+// keptForm is the most of a canonical form's room, in bytes, that waits for the next one.
+const keptForm = 64 << 10
+
+// forget leaves nothing of the form but its room.
+func (c *canonical) forget() {
+	if cap(c.text)+cap(c.arranged) > keptForm || cap(c.open)+cap(c.sorted)+cap(c.unsorted) > keptForm/32 {
+		*c = canonical{}
+		return
+	}
+	clear(c.text[:cap(c.text)]) // a secret, perhaps
+	clear(c.arranged[:cap(c.arranged)])
+	*c = canonical{text: c.text[:0], open: c.open[:0], unsorted: c.unsorted[:0], sorted: c.sorted[:0], arranged: c.arranged[:0]}
 }
 
 // descend and ascend count the nesting.
@@ -87,12 +102,13 @@ func (c *canonical) dropMember(m mark) {
 func (c *canonical) endObject(m mark) error {
 	c.text = append(c.text, '}')
 	members := c.open[m.open:]
-	sorted := slices.IsSortedFunc(members, c.compareNames)
-	if !sorted {
-		slices.SortFunc(members, c.compareNames)
-	}
+	sorted := true
 	for i := 1; i < len(members); i++ {
-		if c.compareNames(members[i-1], members[i]) == 0 {
+		order := c.compareNames(members[i-1], members[i])
+		if order > 0 && sorted { // and from the start again
+			sorted, i = false, 0
+			slices.SortFunc(members, c.compareNames)
+		} else if order == 0 {
 			return within(&inputError{rule: "member comes twice"}, c.step(m.open+i))
 		}
 	}
@@ -122,7 +138,13 @@ func (c *canonical) rearrange(from int, members []member) {
 	c.text = c.text[:to]
 }
 
-func (c *canonical) compareNames(a, b member) int { return bytes.Compare(c.quoted(a), c.quoted(b)) }
+// compareNames looks at the first character, or the closing quote, before it calls for the rest.
+func (c *canonical) compareNames(a, b member) int {
+	if x, y := c.text[a.from+1], c.text[b.from+1]; x != y {
+		return int(x) - int(y)
+	}
+	return bytes.Compare(c.quoted(a), c.quoted(b))
+}
 
 func (c *canonical) quoted(m member) []byte { return c.text[m.from:m.name] }
 
@@ -133,7 +155,8 @@ func (c *canonical) finish() []byte {
 	}
 	// Objects are noted down when they end, so inner before outer.
 	slices.SortFunc(c.unsorted, func(a, b object) int { return cmp.Compare(a.from, b.from) })
-	return c.arrange(make([]byte, 0, len(c.text)), 0, len(c.text))
+	c.arranged = c.arrange(slices.Grow(c.arranged, len(c.text)), 0, len(c.text))
+	return c.arranged
 }
 
 // arrange appends text[from:to] with the objects in it put in order.
@@ -180,7 +203,12 @@ func (c *canonical) appendRune(r rune) {
 	c.text = utf8.AppendRune(c.text, r)
 }
 
-func needsEscape(b byte) bool { return b < ' ' || b == '"' || b == '\\' }
+func needsEscape(b byte) bool { return escaped[b] }
+
+var escaped = [256]bool{
+	'"': true, '\\': true, 0: true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true,
+	true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true,
+}
 
 func appendEscaped(dst []byte, b byte) []byte {
 	const hexDigits = "0123456789abcdef"

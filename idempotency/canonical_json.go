@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -181,30 +180,32 @@ func (p *jsonReader) member(m mark) error {
 
 // string resolves the escapes and appends what appendString would.
 func (p *jsonReader) string() error {
-	p.c.text = append(p.c.text, '"')
+	from := p.pos // of what is not appended yet; the quote is the same on both sides
 	p.pos++
 	for {
-		// Runs end at ASCII, so none ends inside a character.
-		run := p.src[p.pos:]
-		if end := slices.IndexFunc(run, needsEscape); end >= 0 {
-			run = run[:end]
+		// What is appended at once ends before ASCII, so not inside a character.
+		rest, length, high := p.src[p.pos:], 0, byte(0)
+		for length < len(rest) && !needsEscape(rest[length]) {
+			high |= rest[length]
+			length++
 		}
-		p.pos += len(run)
-		if !utf8.Valid(run) {
+		if high >= utf8.RuneSelf && !utf8.Valid(rest[:length]) {
 			return p.fault("has a string that is not UTF-8")
 		}
-		p.c.text = append(p.c.text, run...)
+		p.pos += length
 		switch {
 		case p.pos == len(p.src):
 			return p.fault("is not JSON: a string does not end")
 		case p.src[p.pos] == '"':
 			p.pos++
-			p.c.text = append(p.c.text, '"')
+			p.c.text = append(p.c.text, p.src[from:p.pos]...)
 			return nil
 		case p.src[p.pos] == '\\':
+			p.c.text = append(p.c.text, p.src[from:p.pos]...)
 			if err := p.escape(); err != nil {
 				return err
 			}
+			from = p.pos
 		default:
 			return p.fault("is not JSON: a control character in a string")
 		}

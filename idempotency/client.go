@@ -13,8 +13,8 @@ import (
 // and a condition that fails answers with [types.ConditionalCheckFailedException] that carries the item when
 // ALL_OLD was asked for. Package localtest has such a client.
 //
-// The interface is complete from the first release on, so that a fake written today still compiles later;
-// BatchGetItem, BatchWriteItem and Query are not called yet.
+// BatchWriteItem and BatchGetItem are for answers of more than one item, Scan is for [Runner.Unknowns]. The interface is
+// complete from the first release on, so that a fake written today still compiles later; Query is not called yet.
 //
 // [types.ConditionalCheckFailedException]: https://pkg.go.dev/github.com/aws/aws-sdk-go-v2/service/dynamodb/types#ConditionalCheckFailedException
 type Client interface {

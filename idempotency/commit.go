@@ -12,13 +12,14 @@ import (
 //
 // Without an answer the very same transaction is sent again, and the handler never: it would stage something else (H5, rule
 // 17).
-func (e ending) commit(ctx context.Context, staged []*Write, data []byte, encodeErr error) (a answer, done bool, err error) {
-	actions, mistake := actionsOf(staged, 0, len(data))
+func (e ending) commit(ctx context.Context, staged []*Write, res result) (a answer, done bool, err error) {
+	as := e.outcome(ctx, completed, res)
+	actions, mistake := actionsOf(staged, 0, len(as.body.data))
 	if mistake != nil {
 		return answer{}, false, mistake
 	}
-	as := e.r.outcome(completed, data, encodeErr)
-	w := e.r.table.finish(e.own, as.status, as.body, as.at, e.req.Retention).with(nil, actions)
+	e.storeBeside(ctx, &as)
+	w := e.r.table.finish(e.own, as, e.req.Retention).with(nil, actions)
 	e.own.sentCommit = true
 	rep, err := e.persist(ctx, w, allSends)
 	switch {
@@ -33,15 +34,6 @@ func (e ending) commit(ctx context.Context, staged []*Write, data []byte, encode
 	}
 	a, err = e.notRecorded(ctx, err, nil)
 	return a, true, err
-}
-
-// outcome fixes the bytes and the time of an outcome once, to be sent again as they are (rule 22).
-func (r *Runner) outcome(s status, data []byte, encodeErr error) ended {
-	as := ended{status: s, at: r.storedNow(), data: data, encodeErr: encodeErr}
-	if encodeErr == nil {
-		as.body, as.encodeErr = r.table.bodyValue(data)
-	}
-	return as
 }
 
 // storedNow is now as a record has it.

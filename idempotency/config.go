@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -47,8 +48,8 @@ const (
 	// maxLease is the longest lease that a context's deadline asks for: a crash blocks the key for that long.
 	maxLease = 24 * time.Hour
 
-	pollMin = 50 * time.Millisecond
-	pollMax = time.Second
+	pollMin  = 50 * time.Millisecond
+	pauseMax = time.Second // between polls, and between sends
 
 	retryAfterMin = time.Second
 	retryAfterMax = 2 * time.Second
@@ -112,6 +113,23 @@ type Config struct {
 	// dies or loses its connection in between, the key can end up bound to both.
 	Secrets [][]byte
 
+	// Inline is the longest answer, in bytes as it is stored, that is kept in the record itself. A longer one is kept in items
+	// beside it, up to 7.5 MB: that costs a call and a write unit more in a first run, a read more in a replay, and saves each
+	// replay the write units of the answer's size, which DynamoDB bills for a condition that fails. Defaults to
+	// [DefaultInline], 1.5 KB, with which no replay is billed more than two write units; at most 392 KB. An answer of more
+	// than half a KB is compressed before, where that saves a write unit.
+	Inline int
+
+	// Codec seals what is stored of answers and steps; see [NewSealer]. Defaults to none: they are stored in clear.
+	Codec Codec
+
+	// Cache is how many recorded outcomes of up to 64 KB the process remembers, to replay them without asking the table.
+	// What the memory holds is not lost when a record is deleted: see CacheMaxAge. Defaults to 0, none.
+	Cache int
+
+	// CacheMaxAge is how long an outcome is remembered at most. Defaults to no limit but its window's end.
+	CacheMaxAge time.Duration
+
 	// Observe is told of every step of the protocol, in the goroutine of the request, after the step; of [Lookup]
 	// only of replays and of a table that cannot be asked. It must
 	// be safe for concurrent use and quick. See [Event] and [Log].
@@ -129,7 +147,10 @@ type Config struct {
 type Runner struct {
 	cfg     Config
 	table   table
-	results sync.Map // reflect.Type → resultType
+	results sync.Map // reflect.Type → *resultType
+	cache   *cache   // nil: none
+	deflater
+	canonicals sync.Pool // *canonical
 }
 
 // New returns a Runner on the client's table. It asks nothing of the table. A setting that cannot be right is
@@ -142,7 +163,7 @@ func New(client Client, cfg Config) (*Runner, error) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, invalid("client", "nil", "a DynamoDB client is required, such as dynamodb.NewFromConfig returns")
 	}
-	return &Runner{cfg: cfg, table: newTable(client, cfg)}, nil
+	return &Runner{cfg: cfg, table: newTable(client, cfg), cache: newCache(cfg)}, nil
 }
 
 // withDefaults returns a copy in which every zero value that has a default has it.
@@ -158,6 +179,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Inline == 0 {
+		c.Inline = DefaultInline
 	}
 	c.Schema = c.Schema.withDefaults()
 	c.Secrets = slices.Clone(c.Secrets)
@@ -183,6 +207,7 @@ func (c Config) validate() error {
 		{"Config.Lease", c.Lease},
 		{"Config.Reserve", c.Reserve},
 		{"Config.Wait", c.Wait},
+		{"Config.CacheMaxAge", c.CacheMaxAge},
 	} {
 		if err := validDuration(d.field, d.value); err != nil {
 			return err
@@ -204,6 +229,19 @@ func (c Config) validate() error {
 	}
 	if err := validPolicy("Config.OnUnknown", c.OnUnknown); err != nil {
 		return err
+	}
+	if c.Inline < 0 || c.Inline > maxInline {
+		return invalid("Config.Inline", strconv.Itoa(c.Inline), fmt.Sprintf("must be 1 to %d bytes, or 0 for the default", maxInline))
+	}
+	if c.Cache < 0 {
+		return invalid("Config.Cache", strconv.Itoa(c.Cache), "must not be negative")
+	}
+	if c.CacheMaxAge > 0 && c.Cache == 0 {
+		return invalid("Config.CacheMaxAge", c.CacheMaxAge.String(), "goes with a Cache")
+	}
+	sealer, ok := c.Codec.(*Sealer)
+	if v := reflect.ValueOf(c.Codec); v.IsValid() && v.Kind() == reflect.Pointer && v.IsNil() || ok && len(sealer.keys) == 0 {
+		return invalid("Config.Codec", fmt.Sprintf("a %T without keys", c.Codec), "a Sealer is made with NewSealer, whose error must be looked at")
 	}
 	for i, secret := range c.Secrets {
 		if plain := len(secret) == 0 && len(c.Secrets) > 1; len(secret) < minSecret && !plain {

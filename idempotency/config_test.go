@@ -46,7 +46,7 @@ func TestConfig_Defaults(t *testing.T) {
 		{"Reserve", cfg.Reserve, time.Duration(0)},
 		{"Wait", cfg.Wait, time.Duration(0)},
 		{"poll, at first", pollMin, 50 * time.Millisecond},
-		{"poll, at last", pollMax, time.Second},
+		{"poll, at last", pauseMax, time.Second},
 		{"Retry-After, at least", retryAfterMin, time.Second},
 		{"Retry-After, at most", retryAfterMax, 2 * time.Second},
 		{"key length", MaxKey, 255},

@@ -69,12 +69,12 @@ func (r *Runner) toContext(t time.Time) time.Time {
 
 // acquiring bounds the calls before the handler: after its deadline nothing would start, and after half a minute
 // nobody waits for it.
-func (r *Runner) acquiring(ctx context.Context, d deadlines) (context.Context, context.CancelFunc) {
+func (r *Runner) acquiring(ctx context.Context, d deadlines) context.Context {
 	end := d.handler
 	if latest := d.start.Add(maxTrying); end.After(latest) {
 		end = latest
 	}
-	return context.WithDeadline(ctx, r.toContext(end))
+	return before(ctx, r.toContext(end))
 }
 
 // handling is the handler's context. It ends before the caller's and before the lease.
@@ -96,7 +96,7 @@ func (timeOverError) Unwrap() error { return context.DeadlineExceeded }
 // by half a minute, after which no gateway waits for the answer any more. A handler that has overrun even that (no
 // Lambda then, which would have killed it) still has its reserve: a late attempt that nobody has replaced may end
 // its record.
-func (r *Runner) ending(ctx context.Context, d deadlines) (context.Context, context.CancelFunc) {
+func (r *Runner) ending(ctx context.Context, d deadlines) context.Context {
 	now := r.wallNow()
 	end := d.hard
 	if latest := now.Add(maxTrying); end.After(latest) {
@@ -105,5 +105,21 @@ func (r *Runner) ending(ctx context.Context, d deadlines) (context.Context, cont
 	if earliest := now.Add(d.reserve); end.Before(earliest) {
 		end = earliest
 	}
-	return context.WithDeadline(context.WithoutCancel(ctx), r.toContext(end))
+	return before(context.WithoutCancel(ctx), r.toContext(end))
+}
+
+// bounded is a context with an earlier deadline and without a timer of its own. What is done in it are calls of the table,
+// each of which has one ([limitCall]), and pauses between them ([sleep]).
+type bounded struct {
+	context.Context //nolint:containedctx // it is one
+	end             time.Time
+}
+
+func (b bounded) Deadline() (time.Time, bool) { return b.end, true }
+
+func before(ctx context.Context, end time.Time) context.Context {
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		return ctx
+	}
+	return bounded{ctx, end}
 }

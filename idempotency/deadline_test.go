@@ -151,17 +151,14 @@ func TestPlan_RunnersClock(t *testing.T) {
 			if got := time.Until(d.leaseEnd); got != 12*time.Second+ahead {
 				t.Errorf("%s ahead: the lease ends in %s", ahead, got)
 			}
-			for name, make := range map[string]func(context.Context, deadlines) (context.Context, context.CancelFunc){
-				"acquiring": r.acquiring, "handling": r.handling,
-			} {
-				bounded, cancel := make(ctx, d)
-				defer cancel()
+			handling, cancel := r.handling(ctx, d)
+			defer cancel()
+			for name, bounded := range map[string]context.Context{"acquiring": r.acquiring(ctx, d), "handling": handling} {
 				if deadline, _ := bounded.Deadline(); time.Until(deadline) != 9*time.Second {
 					t.Errorf("%s ahead: %s ends in %s", ahead, name, time.Until(deadline))
 				}
 			}
-			ending, cancel2 := r.ending(ctx, d)
-			defer cancel2()
+			ending := r.ending(ctx, d)
 			if deadline, _ := ending.Deadline(); time.Until(deadline) != 10*time.Second {
 				t.Errorf("%s ahead: ending ends in %s", ahead, time.Until(deadline))
 			}
@@ -225,8 +222,7 @@ func TestEnding_IsDetachedAndBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancelParent()
-		ending, cancel := r.ending(parent, d)
-		defer cancel()
+		ending := r.ending(parent, d)
 		if ending.Err() != nil || ending.Value(valueKey{}) != "trace" {
 			t.Errorf("error %v, value %v", ending.Err(), ending.Value(valueKey{}))
 		}
@@ -235,8 +231,7 @@ func TestEnding_IsDetachedAndBounded(t *testing.T) {
 		}
 		// A handler that has overrun still has its reserve.
 		<-time.After(time.Minute) // of the virtual clock
-		late, cancel2 := r.ending(parent, d)
-		defer cancel2()
+		late := r.ending(parent, d)
 		if deadline, ok := late.Deadline(); !ok || time.Until(deadline) != d.reserve {
 			t.Errorf("after an overrun the deadline is in %s, want %s", time.Until(deadline), d.reserve)
 		}

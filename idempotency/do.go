@@ -42,9 +42,10 @@ type Result[T any] struct {
 // caller of this very run gets fn's own error, unwrapped and without its mark; a replayed failure is a
 // [Failure], or what Config.Failure makes of it.
 //
-// What JSON does not show of a result (unexported fields, those tagged "-") is not replayed. A result that does not
-// fit into DynamoDB's item, or that encoding/json cannot encode or read back, is returned to this caller and
-// recorded without its body: later requests get [ErrNoBody] and fn does not run again.
+// What JSON does not show of a result (unexported fields, those tagged "-") is not replayed. A result of more than
+// 7.5 MB, or that encoding/json cannot encode or read back, is returned to this caller and recorded without its
+// body: later requests get [ErrNoBody] and fn does not run again. So is one that is stored in items of its own
+// ([Config.Inline]) if these cannot be written. [StoreRef] records a reference instead of the result.
 //
 // Errors of the protocol, each as a [StateError]: [ErrInProgress], [ErrMismatch], [ErrOutcomeUnknown],
 // [ErrLeaseLost] (with the winner's result, if there is one), [ErrNotRecorded], [ErrUnavailable], [ErrNoTime],
@@ -57,8 +58,9 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 	if fn == nil {
 		return Result[T]{}, invalid("fn", "nil", "a handler is required")
 	}
-	if err := r.replayable(reflect.TypeFor[T]()); err != nil {
-		return Result[T]{}, err
+	known := r.resultOf(reflect.TypeFor[T]())
+	if known.err != nil {
+		return Result[T]{}, known.err
 	}
 	var value T
 	answer, err := c.do(ctx, handler{
@@ -73,17 +75,18 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 			// The first caller gets what every later one will read: what is in an any comes back as a map or a
 			// json.Number, what is no UTF-8 as a replacement character, what has methods of its own as they like.
 			// What cannot be read back is as good as not stored.
-			if data, err = encode(&value); err == nil {
-				var same T
-				if err = decode(data, &same); err == nil {
-					value = same
-				}
+			if data, err = encode(&value); err != nil || known.exact && !repaired(data) {
+				return data, err
+			}
+			var same T
+			if err = known.decode(data, &same); err == nil {
+				value = same
 			}
 			return data, err
 		},
 	})
 	if answer.replayed != nil {
-		res, err := replay[T](c, answer.replayed)
+		res, err := replay[T](ctx, c, answer.replayed)
 		if lost := answer.lost; lost != nil {
 			lost.Winner = err
 			return res, lost
@@ -110,14 +113,14 @@ func Lookup[T any](ctx context.Context, r *Runner, req Request) (Result[T], erro
 	if err != nil {
 		return Result[T]{}, err
 	}
-	if err := r.replayable(reflect.TypeFor[T]()); err != nil {
+	if err := r.resultOf(reflect.TypeFor[T]()).err; err != nil {
 		return Result[T]{}, err
 	}
 	answer, err := c.lookup(ctx)
 	if err != nil {
 		return Result[T]{}, err
 	}
-	res, err := replay[T](c, answer.replayed)
+	res, err := replay[T](ctx, c, answer.replayed)
 	c.tellReplay(ctx, answer.replayed, err)
 	return res, err
 }
@@ -142,6 +145,9 @@ func (c *call) do(ctx context.Context, h handler) (answer, error) {
 	if outer := runningFrom(ctx); outer != nil && outer.call != nil && outer.r == c.r && slices.Contains(c.ids, outer.id) {
 		return answer{}, invalid("Request.Key", "that of the run which asks", "a handler must not ask for its own key, which it owns:"+
 			" behind a wrapper, stage on TxFrom(ctx) instead of DoTx")
+	}
+	if found := c.cached(); found != nil {
+		return answer{replayed: found}, nil
 	}
 	if found := c.readFirst(ctx); found != nil {
 		return answer{replayed: found}, nil

@@ -1,5 +1,5 @@
 // Package idempotency runs a handler once per idempotency key and gives every retry the first answer, with one
-// DynamoDB item per key.
+// DynamoDB item per key, and more beside it for a long answer.
 //
 // Start with [New] and [Do]. Package lambda wraps AWS Lambda handlers with them; package localtest has a DynamoDB
 // to test them on. The rest of this comment is the protocol: read it before you trust it with money.
@@ -121,9 +121,17 @@
 //	prev, prev_end          S  token of the owner before, and the status that it left
 //	form                    S  "do", or "tx" where Request.Tx promises that all effects are steps and staged writes
 //	steps, ext              M, BOOL  results of the recorded steps by name, until there is an outcome; that one was recorded, or began
-//	data, encoding          S or B, S  the outcome as JSON; encoding "none": done, without data
+//	data                    S or B  the outcome: JSON, or what encoding says
+//	encoding                S  what was done to the JSON, in this order, joined by "+": "ref" (it is a reference, see [StoreRef]),
+//	                           "deflate" (RFC 1951), "sealed" (by Config.Codec); or "none": done, without data
+//	body                    M  in the place of data: name, number, length and SHA-256 of the items that have it
 //	schema                  N  1
-//	body                       kept for what is to come
+//
+// An outcome that is too long for the record ([Config.Inline]) is in items beside it, of up to 384 KB each, whose ids are the
+// record's, "#", a random name, "#" and a number from 0. They are written before the outcome that points to them, and each time
+// under a name of their own, so no two attempts ever write the same item and no condition is needed. They have a kind, "body",
+// and no status; nothing takes them for records. Time to live removes them 25 hours after the record's expiry, and those of an
+// attempt that lost its record as well.
 //
 // # What an error means
 //
@@ -163,6 +171,10 @@
 //	crash between acquire and handler       as a crash in the handler: nobody can tell them apart
 //	crash in the handler                    in progress until the lease ends, then unknown
 //	crash after the outcome is recorded     replay
+//	crash after the answer's items          as in the handler: nothing points to them
+//	the answer's items cannot be written    done, without the answer: the first caller gets it, retries get ErrNoBody
+//	the answer's items are lost, damaged    ErrNoBody, ErrBadRecord; nothing runs
+//	the codec cannot seal; open             as items that cannot be written; ErrBadRecord, nothing runs
 //	lost reply of any write                 recognised as one's own write
 //	no answer to the acquire at all         not run; one write gives the key back, if it gets through
 //	no answer to the completion             ErrNotRecorded; the record says what is true, or unknown later

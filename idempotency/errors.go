@@ -38,7 +38,7 @@ var (
 
 	// ErrUnavailable: the table could not be asked. Nothing was run (of a single-shot transaction: nothing was sent).
 	// Retry: yes.
-	ErrUnavailable = errors.New("idempotency: table unavailable, nothing was run")
+	ErrUnavailable = errors.New("idempotency: unavailable, nothing was run")
 
 	// ErrNoTime: too little of the context's time is left to run the handler and record its outcome. Nothing
 	// was run. Retry: yes.
@@ -47,8 +47,8 @@ var (
 	// ErrNotFound: [Lookup] found no record of the key, or one without an outcome that the next request runs anew.
 	ErrNotFound = errors.New("idempotency: no record")
 
-	// ErrNoBody: an earlier attempt has done the work, but its answer could not be stored (over DynamoDB's item
-	// limit, or not encodable). Nothing was run this time. Retry: no.
+	// ErrNoBody: an earlier attempt has done the work, but its answer could not be stored (over 7.5 MB, not
+	// encodable, or its own items were not written), or is lost. Nothing was run this time. Retry: no.
 	ErrNoBody = errors.New("idempotency: done, outcome not stored")
 
 	// ErrBadRecord: the table's item cannot be understood: its result does not fit the handler's result type any

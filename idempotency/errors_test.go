@@ -212,7 +212,7 @@ func TestFailureOf_IsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(data) > maxBody {
+		if len(data) > maxInline {
 			t.Errorf("%s: %d bytes do not fit into the record", name, len(data))
 		}
 	}

@@ -15,6 +15,7 @@ const (
 	KindExpired      Kind = "expired"       // the same, over a record whose window had ended
 	KindTakenOver    Kind = "taken_over"    // an unknown outcome was taken over; the handler runs again
 	KindReplayed     Kind = "replayed"      // a recorded outcome was handed out
+	KindCached       Kind = "cached"        // the same, out of the process's cache: the table was not asked
 	KindWaited       Kind = "waited"        // the wait for a twin is over; what came of it follows
 	KindInProgress   Kind = "in_progress"   // refused: another attempt owns the key
 	KindMismatch     Kind = "mismatch"      // refused: another request's fingerprint
@@ -38,8 +39,9 @@ type Event struct {
 	Duration  time.Duration // since the request began; of a run's end: since its handler started; of a wait: the wait
 	Err       error         // the error or refusal, where there is one
 
-	// ReadUnits and WriteUnits are what DynamoDB says the calls since the request's last event have consumed.
-	// A failed condition is billed too (by the size of the item that is there), but its answer does not tell.
+	// ReadUnits and WriteUnits are what DynamoDB says the calls since the request's last event have consumed. A failed
+	// condition is billed too, by the size of the item that is there: of that its answer tells nothing, and it is computed.
+	// What is not counted are calls without an answer, and cancelled transactions.
 	ReadUnits, WriteUnits float64
 }
 

@@ -29,8 +29,8 @@ func TestFailure_RecordedForm(t *testing.T) {
 		`{"type":"errorString","message":"plain"}`:                                   errors.New("plain"),
 		`{"type":"T","message":"m","data":[1]}`:                                      &Failure{Type: "T", Message: "m", Data: []byte("[1]")},
 	} {
-		if data, err := encodeFailure(err); err != nil || strings.ReplaceAll(strings.ReplaceAll(string(data), `\u003c`, "<"), `\u003e`, ">") != want {
-			t.Errorf("got %s, %v; want %s", data, err, want)
+		if res := failureResult(err); res.err != nil || strings.ReplaceAll(strings.ReplaceAll(string(res.data), `\u003c`, "<"), `\u003e`, ">") != want {
+			t.Errorf("got %s, %v; want %s", res.data, res.err, want)
 		}
 	}
 }

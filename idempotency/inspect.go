@@ -24,7 +24,8 @@ type Record struct {
 	Expires   time.Time // the end of the window: the next request after it runs
 	Prior     *Prior    // the unknown before the attempt, which it had taken over
 	Steps     []string  // names of the steps that are recorded, sorted
-	Outcome   []byte    // what is replayed, as it is stored: a result as JSON; nil if there is none, or none that could be stored
+	Outcome   []byte    // what is replayed: a result as JSON, or the reference; nil if there is none, or none that could be stored
+	Encoding  string    // how it is stored: "" as JSON, "none", or of "ref", "deflate" and "sealed" what was done to it, joined by "+"
 }
 
 // DownstreamKey is the [Attempt.DownstreamKey] that the record's attempts have used.
@@ -40,7 +41,8 @@ func (rec Record) Unknown(now time.Time) bool {
 
 // Record reads the record with that id, strongly consistent: whatever its status, and also after its window, as long as
 // time to live has not deleted it. The id is that of an Event, a StateError or [Runner.RecordIDs]. The errors are
-// [ErrNotFound], [ErrBadRecord] and [ErrUnavailable].
+// [ErrNotFound], [ErrBadRecord] and [ErrUnavailable]. If it is the outcome alone that cannot be had, because its items are
+// gone or this Runner has not the Codec that opens it, the Record comes with the error, without Outcome.
 func (r *Runner) Record(ctx context.Context, id string) (Record, error) {
 	switch {
 	case r == nil || r.table.client == nil:
@@ -55,7 +57,15 @@ func (r *Runner) Record(ctx context.Context, id string) (Record, error) {
 	case len(it) == 0:
 		return Record{}, &StateError{Err: ErrNotFound, ID: id}
 	}
-	return r.record(it)
+	rec, out, err := r.record(it)
+	if err != nil || !rec.finished() || rec.body.encoding.none {
+		return out, err
+	}
+	c := &call{r: r, id: id}
+	if out.Outcome, err = c.bytes(ctx, rec); err != nil {
+		return out, c.stateError(err, rec)
+	}
+	return out, nil
 }
 
 // RecordIDs returns the ids that the request's record may have: one, or with Config.Secrets one under each. Only Operation,
@@ -68,15 +78,15 @@ func (r *Runner) RecordIDs(req Request) ([]string, error) {
 	return r.ids(&req), nil
 }
 
-// record is an item for its reader.
-func (r *Runner) record(it item) (Record, error) {
+// record is an item for its reader, without the outcome.
+func (r *Runner) record(it item) (*record, Record, error) {
 	id := ""
 	if v, ok := it[r.table.schema.PartitionKey].(*types.AttributeValueMemberS); ok {
 		id = v.Value
 	}
 	rec, err := readRecord(it, r.table.schema)
 	if err != nil {
-		return Record{ID: id}, &StateError{Err: err, ID: id}
+		return nil, Record{ID: id}, &StateError{Err: err, ID: id}
 	}
 	operation := id
 	if i := strings.LastIndexByte(id, '#'); i >= 0 {
@@ -84,10 +94,10 @@ func (r *Runner) record(it item) (Record, error) {
 	}
 	out := Record{
 		ID: id, Operation: operation, Ref: rec.ref, Status: string(rec.status), Attempt: rec.number, Token: rec.token,
-		Started: rec.started, LeaseEnd: rec.leaseEnd, Completed: rec.completed, Outcome: rec.data, Expires: time.Unix(rec.expires, 0).UTC(), Prior: rec.prior, Steps: rec.stepNames(),
+		Started: rec.started, LeaseEnd: rec.leaseEnd, Completed: rec.completed, Encoding: rec.body.encoding.String(), Expires: time.Unix(rec.expires, 0).UTC(), Prior: rec.prior, Steps: rec.stepNames(),
 	}
 	if out.Prior != nil {
 		out.Prior.Steps = slices.Clone(out.Steps)
 	}
-	return out, nil
+	return rec, out, nil
 }

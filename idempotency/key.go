@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"strings"
 )
 
 // The first part of everything that is hashed says what it is for, so that no two uses share a hash.
@@ -42,8 +43,6 @@ func (r *Runner) ids(req *Request) []string {
 	return ids
 }
 
-var downstreamEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
 // downstreamHash depends on the record's id and the name only, so it is the same in every attempt, and on no
 // raw key, so that the other side learns nothing of it.
 func downstreamHash(id, name string) []byte {
@@ -53,7 +52,8 @@ func downstreamHash(id, name string) []byte {
 }
 
 func downstreamKey(id, name string) string {
-	return downstreamEncoding.EncodeToString(downstreamHash(id, name)[:20])
+	// Bytes in fives: there is no padding.
+	return strings.ToLower(base32.StdEncoding.EncodeToString(downstreamHash(id, name)[:20]))
 }
 
 // downstreamUUID is a version 8 UUID, RFC 9562's form for a name hashed by something else than MD5 or SHA-1.

@@ -106,7 +106,7 @@ func (s *ledgerSim) check(w *ledgerWorker, what ledgerWrite, before *record, run
 		s.checkNewWindow(what, before)
 	case after.token != before.token:
 		s.checkNewOwner(what, before)
-	case after.status != before.status || string(after.data) != string(before.data):
+	case after.status != before.status || string(after.body.data) != string(before.body.data):
 		if before.status != inProgress {
 			s.fail("I3: %s was changed", before.status)
 		}
@@ -120,7 +120,7 @@ func (s *ledgerSim) check(w *ledgerWorker, what ledgerWrite, before *record, run
 	window := p.last
 	_, known := s.rows[run]
 	paid := row && !known
-	if outcome := string(after.data); after.finished() && (before == nil || !before.finished() || before.token != after.token) {
+	if outcome := string(after.body.data); after.finished() && (before == nil || !before.finished() || before.token != after.token) {
 		if window.outcome != "" && window.outcome != outcome {
 			s.fail("I3: a second outcome, %s after %s", outcome, window.outcome)
 		}

@@ -2,21 +2,17 @@ package idempotency
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
-
-// maxBody is the longest outcome, in bytes, that is stored in the record itself. DynamoDB's limit for an item is
-// 400 KB with all names; what is left pays for the other attributes at their longest.
-const maxBody = 400<<10 - 8<<10
-
-var errTooLong = fmt.Errorf("the outcome is over %d bytes and is not stored", maxBody)
 
 // encode is JSON as Lambda's runtime encodes a result: without HTML escapes, so that a replay has the same bytes.
 func encode(v any) ([]byte, error) {
@@ -29,14 +25,6 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// bodyValue is the outcome as it is stored: as text where it is text, which a person can read in the console.
-func (t *table) bodyValue(data []byte) (types.AttributeValue, error) {
-	if len(data) > maxBody {
-		return nil, errTooLong
-	}
-	return jsonValue(data), nil
-}
-
 // jsonValue keeps bytes that are no text as bytes: a string would come back changed.
 func jsonValue(data []byte) types.AttributeValue {
 	if utf8.Valid(data) {
@@ -47,25 +35,32 @@ func jsonValue(data []byte) types.AttributeValue {
 
 // replay hands out a recorded outcome. A result that does not fit into T, since a deploy has changed the type, is
 // an error and leaves the record alone (C35).
-func replay[T any](c *call, rec *record) (Result[T], error) {
+func replay[T any](ctx context.Context, c *call, rec *record) (Result[T], error) {
 	res := Result[T]{Replayed: true, CompletedAt: rec.completed}
 	bad := func(err error) (Result[T], error) {
 		return res, c.stateError(err, rec)
 	}
-	if rec.noBody {
-		return bad(ErrNoBody)
+	data, err := c.bytes(ctx, rec)
+	if err != nil {
+		return bad(err)
 	}
+	c.remember(rec, data)
 	if rec.status == failed {
 		var f recordedFailure
-		if err := decode(rec.data, &f); err != nil {
-			return bad(fmt.Errorf("%w: its failure cannot be decoded: %w", ErrBadRecord, err))
+		if err := decode(data, &f); err != nil {
+			return bad(fmt.Errorf("%w: its failure cannot be decoded: %w", ErrBadRecord, undecoded(err)))
 		}
 		res.Class = Recorded
 		return res, c.r.failure(&Failure{Type: f.Type, Message: f.Message, Data: f.Data})
 	}
+	if rec.body.encoding.ref {
+		if data, err = c.rebuild(ctx, string(data)); err != nil {
+			return bad(err)
+		}
+	}
 	var value T
-	if err := decode(rec.data, &value); err != nil {
-		return bad(fmt.Errorf("%w: its result cannot be decoded: %w", ErrBadRecord, err))
+	if err := c.r.resultOf(reflect.TypeFor[T]()).decode(data, &value); err != nil {
+		return bad(fmt.Errorf("%w: its result cannot be decoded: %w", ErrBadRecord, undecoded(err)))
 	}
 	res.Value = value
 	return res, nil
@@ -74,14 +69,23 @@ func replay[T any](c *call, rec *record) (Result[T], error) {
 // tellReplay tells the observer that an outcome was handed out, or why it could not be.
 func (c *call) tellReplay(ctx context.Context, rec *record, err error) {
 	kind := KindReplayed
+	if c.hit {
+		kind = KindCached
+	}
 	state, ok := err.(*StateError) //nolint:errorlint // ours, not one that a user's failure wraps
 	switch {
 	case !ok:
 		err = nil // the recorded failure is the answer
-	case badRecord(state):
+	case badRecord(state), errors.Is(state, ErrUnavailable), errors.Is(state, errBodyLost), isFieldError(state):
 		kind = KindStoreFailure
 	}
 	c.emit(ctx, kind, rec.number, c.begun, err)
+}
+
+// isFieldError: there is no Request.Rebuild.
+func isFieldError(err error) bool {
+	_, ok := errors.AsType[*FieldError](err)
+	return ok
 }
 
 // recordedFailure is a [Failure] in the record.
@@ -91,10 +95,11 @@ type recordedFailure struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// encodeFailure is what is recorded of a terminal failure.
-func encodeFailure(err error) ([]byte, error) {
+// failureResult is what is recorded of a terminal failure.
+func failureResult(err error) (res result) {
 	f := failureOf(err)
-	return encode(recordedFailure{Type: f.Type, Message: f.Message, Data: f.Data})
+	res.data, res.err = encode(recordedFailure{Type: f.Type, Message: f.Message, Data: f.Data})
+	return res
 }
 
 // failure is what a replayed terminal failure is to the user: their own error if they can rebuild it.
@@ -106,6 +111,29 @@ func (r *Runner) failure(f *Failure) error {
 	}
 	return f
 }
+
+// undecoded says where JSON and a type differ, and not what is there: that is the caller's, perhaps sealed, and not for a log.
+// Unwrap has it.
+func undecoded(err error) error {
+	if err == nil {
+		return nil
+	}
+	return decodeError{err}
+}
+
+type decodeError struct{ err error }
+
+func (e decodeError) Error() string {
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](e.err); ok {
+		return fmt.Sprintf("%s is not a %s, at byte %d", cmp.Or(t.Field, "it"), t.Type, t.Offset)
+	}
+	if t, ok := errors.AsType[*json.SyntaxError](e.err); ok {
+		return fmt.Sprintf("it is no JSON, at byte %d", t.Offset)
+	}
+	return fmt.Sprintf("a %T", e.err)
+}
+
+func (e decodeError) Unwrap() error { return e.err }
 
 // decode reads JSON without losing digits of numbers that go into an interface.
 func decode(data []byte, v any) error {

@@ -147,8 +147,8 @@ func TestEvents_ReadUnits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		w := f.worker(t, withoutRetries)
-		w.must(localtest.Invocation(t, time.Second), t, request("k"), returns(strings.Repeat("x", 10<<10)))
+		w := f.worker(t, withoutRetries, func(s *settings) { s.Inline = 10 << 10 })
+		w.must(localtest.Invocation(t, time.Second), t, request("k"), returns(noise(10<<10)))
 		f.quiet()
 		f.inject("PutItem", localtest.Throttled, 1)
 		w.must(localtest.Invocation(t, time.Second), t, request("k"), returns(""))

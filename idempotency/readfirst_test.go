@@ -184,7 +184,7 @@ func TestReadFirst_ReplayCostsHalfARead(t *testing.T) {
 			class  idempotency.Class
 		}{
 			"short":   {returns("first"), nil, 0.5, "first", "", 0},
-			"5 KB":    {returns(strings.Repeat("x", 5<<10)), nil, 1, strings.Repeat("x", 5<<10), "", 0},
+			"5 KB":    {returns(noise(5 << 10)), nil, 1, noise(5 << 10), "", 0},
 			"failure": {fails(idempotency.Terminal(errPlain)), nil, 0.5, "", errPlain.Error(), idempotency.Recorded},
 			"no body": {returns(""), item{"encoding": text("none"), "data": nil}, 0.5, "", idempotency.ErrNoBody.Error(), 0},
 		} {
@@ -192,7 +192,7 @@ func TestReadFirst_ReplayCostsHalfARead(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					f, req := newFixture(t), request("k")
-					_, _ = f.worker(t).do(localtest.Invocation(t, time.Second), req, tt.first)
+					_, _ = f.worker(t, func(s *settings) { s.Inline = 10 << 10 }).do(localtest.Invocation(t, time.Second), req, tt.first)
 					if tt.change != nil {
 						f.edit(t, req, tt.change)
 					}

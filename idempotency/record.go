@@ -33,16 +33,16 @@ const (
 	attrForm         = "form"     // of the owner: "do", or "tx" if its only effects are steps and staged writes
 	attrExternal     = "ext"      // a step was recorded: an effect outside of the table has happened
 	attrData         = "data"
-	attrEncoding     = "encoding" // of data; absent: JSON text
-	attrBody         = "body"     // kept for answers that are stored in items of their own
+	attrEncoding     = "encoding" // of the outcome; absent: JSON text
+	attrBody         = "body"     // instead of data: the items that the outcome is kept in
 	attrSchema       = "schema"
 )
 
-// attributes are the names that a table's own keys must not have.
+// attributes are the names that a table's own keys must not have, of a record and of what is beside it.
 var attributes = []string{
 	attrStatus, attrAttempt, attrNumber, attrWindow, attrStarted, attrLease, attrCompleted, attrValidation, attrRef,
 	attrSteps, attrPriorNumber, attrPriorStarted, attrPriorLease, attrPrev, attrPrevEnd, attrForm, attrExternal,
-	attrData, attrEncoding, attrBody, attrSchema,
+	attrData, attrEncoding, attrBody, attrSchema, attrKind,
 }
 
 // status is where a record stands.
@@ -59,9 +59,6 @@ const (
 const (
 	formDo = "do"
 	formTx = "tx"
-
-	// encodingNone marks an outcome whose body could not be stored: done, and never to be run again.
-	encodingNone = "none"
 )
 
 type item = map[string]types.AttributeValue
@@ -84,8 +81,7 @@ type record struct {
 	external    bool // a step was recorded: an effect outside of the table may have happened
 	prev        string
 	prevEnd     status
-	data        []byte
-	noBody      bool
+	body        stored // of an outcome
 }
 
 func (rec *record) finished() bool { return rec.status == completed || rec.status == failed }
@@ -132,7 +128,7 @@ func readRecord(it item, s Schema) (*record, error) {
 	switch rec.status {
 	case completed, failed:
 		rec.completed = r.time(attrCompleted)
-		rec.data, rec.noBody = r.body()
+		rec.body = r.body()
 	case inProgress, released, unknown:
 		rec.leaseEnd = r.time(attrLease)
 		rec.steps = r.steps()
@@ -222,24 +218,29 @@ func (r *reader) second(name string) int64 {
 	return s
 }
 
-// body reads the outcome: JSON text as a string, or as bytes where it is not valid UTF-8.
-func (r *reader) body() (data []byte, none bool) {
-	switch encoding := r.optionalText(attrEncoding); encoding {
-	case "":
-	case encodingNone:
-		return nil, true
-	default:
-		r.failWith(badAttribute(attrEncoding, fmt.Sprintf("%q", encoding), "is not an encoding that this release reads"))
-		return nil, false
+// body reads the outcome: text as a string, or as bytes where it is none.
+func (r *reader) body() (s stored) {
+	word := r.optionalText(attrEncoding)
+	var known bool
+	if s.encoding, known = parsePacking(word); !known {
+		r.failWith(badAttribute(attrEncoding, fmt.Sprintf("%q", word), "is not an encoding that this release reads"))
+	}
+	if s.encoding.none {
+		return s
+	}
+	if _, beside := r.item[attrBody]; beside {
+		s.items = r.chunks()
+		return s
 	}
 	switch v := r.item[attrData].(type) {
 	case *types.AttributeValueMemberS:
-		return []byte(v.Value), false
+		s.data = []byte(v.Value)
 	case *types.AttributeValueMemberB:
-		return slices.Clone(v.Value), false
+		s.data = slices.Clone(v.Value)
+	default:
+		r.fail(attrData, "must be a string or bytes")
 	}
-	r.fail(attrData, "must be a string or bytes")
-	return nil, false
+	return s
 }
 
 func (r *reader) steps() map[string][]byte {
@@ -288,21 +289,4 @@ func (r *reader) failWith(err error) {
 
 func badAttribute(name, value, rule string) error {
 	return fmt.Errorf("%w: attribute %s is %s: %s", ErrBadRecord, name, value, rule)
-}
-
-func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func numberValue(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-
-func timeValue(t time.Time) types.AttributeValue { return numberValue(t.UnixMilli()) }
-
-// upToSecond rounds up: an expiry must never lie before the moment that it stands for (rule 11).
-func upToSecond(t time.Time) int64 {
-	s := t.Unix()
-	if t.Nanosecond() > 0 {
-		s++
-	}
-	return s
 }

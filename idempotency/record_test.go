@@ -154,30 +154,25 @@ func TestWrites_Golden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := func(data string) types.AttributeValue {
-			v, err := r.table.bodyValue([]byte(data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return v
-		}
+		outcome := func(s status, body stored) ended { return ended{status: s, at: end, body: body} }
+		inline := func(data string) stored { return stored{data: []byte(data)} }
+		none := stored{encoding: packing{none: true}}
+		beside := stored{items: &chunks{name: "NAMEOFTHEITEMS", count: 2, size: 400_000, digest: [32]byte{1, 2, 3}}}
+		besideSealed := beside
+		besideSealed.encoding = packing{deflated: true, sealed: true}
 		failure, err := encode(recordedFailure{Type: "CardDeclined", Message: "card <4711> declined", Data: json.RawMessage(`{"Code":"51"}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		tx, elsewhere := cl, cl
 		tx.form, elsewhere.id = formTx, "create-payment#other"
-		as := ended{status: completed, at: end, body: body(`{"id":17}`)}
+		as := outcome(completed, inline(`{"id":17}`))
 		table := "outbox"
 		staged := []types.TransactWriteItem{{Put: &types.Put{TableName: &table, Item: item{"id": textValue("17")}}}}
 		bare := cl
 		bare.ref, bare.fingerprint = "", ""
 		resolved := func(as Resolution) write {
-			w, err := r.table.resolve(Record{ID: id, Token: seen.token}, as, end, r.cfg, cl.token)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return w
+			return r.table.resolve(Record{ID: id, Token: seen.token}, outcome(as.status, stored{data: as.data}), r.cfg, cl.token)
 		}
 		sent := map[string]any{}
 		for name, w := range map[string]write{
@@ -185,22 +180,26 @@ func TestWrites_Golden(t *testing.T) {
 			"acquire, bare":       r.table.acquire(bare),
 			"re-acquire":          r.table.reacquire(cl, seen),
 			"take over":           r.table.takeOver(cl, seen),
-			"complete":            r.table.finish(own, completed, body(`{"id":17,"<&>":"ü"}`), end, 24*time.Hour),
-			"complete, bytes":     r.table.finish(own, completed, body("\"\xff\""), end, 24*time.Hour),
-			"complete, no body":   r.table.finish(own, completed, nil, end, 24*time.Hour),
-			"fail":                r.table.finish(own, failed, body(string(failure)), end, time.Hour),
+			"complete":            r.table.finish(own, outcome(completed, inline(`{"id":17,"<&>":"ü"}`)), 24*time.Hour),
+			"complete, bytes":     r.table.finish(own, outcome(completed, inline("\"\xff\"")), 24*time.Hour),
+			"complete, no body":   r.table.finish(own, outcome(completed, none), 24*time.Hour),
+			"complete, deflated":  r.table.finish(own, outcome(completed, stored{packing{deflated: true}, []byte{3, 0}, nil}), 24*time.Hour),
+			"complete, reference": r.table.finish(own, outcome(completed, stored{packing{ref: true}, []byte("orders/17"), nil}), 24*time.Hour),
+			"complete, beside":    r.table.finish(own, outcome(completed, beside), 24*time.Hour),
+			"complete, sealed":    r.table.finish(own, outcome(completed, besideSealed), 24*time.Hour),
+			"fail":                r.table.finish(own, outcome(failed, inline(string(failure))), time.Hour),
 			"release":             r.table.leave(own, released, end.Add(24*time.Hour)),
 			"mark unknown":        r.table.leave(own, unknown, end.Add(24*time.Hour)),
 			"take over, tx":       r.table.takeOverTx(tx, seen),
 			"step":                r.table.step(own, "charge", []byte(`{"id":17}`)),
 			"step, begun":         r.table.beginSteps(own),
-			"commit":              r.table.finish(own, completed, body(`{"id":17}`), end, 24*time.Hour).with(nil, staged),
+			"commit":              r.table.finish(own, as, 24*time.Hour).with(nil, staged),
 			"shot":                r.table.shot(tx, as, nil, false).with(nil, staged),
 			"shot, rotating":      r.table.shot(tx, as, nil, false).with([]types.TransactWriteItem{r.table.free(elsewhere, false), r.table.free(elsewhere, true)}, staged),
-			"shot, failure":       r.table.shot(tx, ended{status: failed, at: end}, nil, false),
+			"shot, failure":       r.table.shot(tx, outcome(failed, none), nil, false),
 			"shot, released":      r.table.shot(tx, as, &record{token: "TOKENOFTHEATTEMPTONE", status: released}, false),
 			"shot, unknown":       r.table.shot(tx, as, &record{token: "TOKENOFTHEATTEMPTONE", status: unknown}, false),
-			"shot, own unknown":   r.table.shot(tx, ended{status: completed, at: end}, &record{token: "TOKENOFTHEATTEMPTONE", status: unknown}, true),
+			"shot, own unknown":   r.table.shot(tx, outcome(completed, none), &record{token: "TOKENOFTHEATTEMPTONE", status: unknown}, true),
 			"shot, kept out":      r.table.keepOut(tx, nil, false),
 			"shot, kept released": r.table.keepOut(tx, &record{token: "TOKENOFTHEATTEMPTONE", status: released}, false),
 			"shot, kept unknown":  r.table.keepOut(tx, &record{token: "TOKENOFTHEATTEMPTONE", status: unknown}, false),
@@ -236,7 +235,7 @@ func TestReadRecord_ReadsWhatAcquireWrites(t *testing.T) {
 	}
 	if rec.status != inProgress || rec.token != "T" || rec.number != 1 || !rec.window.Equal(start) || !rec.started.Equal(start) ||
 		!rec.leaseEnd.Equal(start.Add(time.Minute)) || rec.expires != upToSecond(start.Add(time.Minute+time.Hour)) ||
-		rec.fingerprint != "v1:f" || rec.ref != "order 17" || rec.prior != nil || rec.noBody || rec.form != formTx || rec.external {
+		rec.fingerprint != "v1:f" || rec.ref != "order 17" || rec.prior != nil || rec.body.encoding.none || rec.form != formTx || rec.external {
 		t.Errorf("got %+v", rec)
 	}
 }
@@ -271,7 +270,7 @@ func TestReadRecord_EachStatus(t *testing.T) {
 			continue
 		}
 		if rec.status != st || rec.number != 2 || rec.prev != "S" || rec.prevEnd != released || rec.leaseEnd.IsZero() != rec.finished() ||
-			rec.completed.IsZero() == rec.finished() || (rec.data != nil) != rec.finished() {
+			rec.completed.IsZero() == rec.finished() || (rec.body.data != nil) != rec.finished() {
 			t.Errorf("%s: got %+v", st, rec)
 		}
 	}
@@ -294,17 +293,17 @@ func TestReadRecord_EachStatus(t *testing.T) {
 
 	it = unitItem(completed)
 	delete(it, attrData)
-	it[attrEncoding] = textValue(encodingNone)
-	if rec, err = readRecord(it, s); err != nil || !rec.noBody || rec.data != nil {
+	it[attrEncoding] = textValue("none")
+	if rec, err = readRecord(it, s); err != nil || !rec.body.encoding.none || rec.body.data != nil {
 		t.Errorf("without a body: %+v, %v", rec, err)
 	}
 	bytes := []byte{0xff, 0}
 	it = unitItem(completed)
 	it[attrData] = &types.AttributeValueMemberB{Value: bytes}
-	if rec, err = readRecord(it, s); err != nil || string(rec.data) != "\xff\x00" {
+	if rec, err = readRecord(it, s); err != nil || string(rec.body.data) != "\xff\x00" {
 		t.Fatalf("of bytes: %+v, %v", rec, err)
 	}
-	if bytes[0] = 0; rec.data[0] != 0xff { // C34
+	if bytes[0] = 0; rec.body.data[0] != 0xff { // C34
 		t.Error("the record shares memory with the reply")
 	}
 }

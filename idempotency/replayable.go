@@ -16,32 +16,46 @@ import (
 //
 // Wrappers call it when they are made, so that a handler which could never be replayed fails at its first test.
 func Replayable[T any]() error {
-	return walkType(reflect.TypeFor[T]())
+	return walkType(reflect.TypeFor[T]()).err
 }
 
-// replayable looks at each type once for a Runner: the walk costs more than the rest of a replay.
-func (r *Runner) replayable(t reflect.Type) error {
+// resultOf looks at each type once for a Runner: the walk costs more than the rest of a replay.
+func (r *Runner) resultOf(t reflect.Type) *resultType {
 	if known, ok := r.results.Load(t); ok {
-		return known.(resultType).err
+		return known.(*resultType)
 	}
-	result := resultType{walkType(t)}
+	result := walkType(t)
 	r.results.Store(t, result)
-	return result.err
+	return result
 }
 
-// resultType is what is known of a type of results: why it cannot be replayed, or nil.
-type resultType struct{ err error }
+// resultType is what is known of a type of results.
+type resultType struct {
+	err   error // why it cannot be replayed, or nil
+	loose bool  // there is an any in it, whose numbers would lose digits
+	exact bool  // see exactType
+}
 
-func walkType(t reflect.Type) error {
+// decode reads a result of that type.
+func (t *resultType) decode(data []byte, v any) error {
+	if t.loose {
+		return decode(data, v)
+	}
+	return json.Unmarshal(data, v)
+}
+
+func walkType(t reflect.Type) *resultType {
 	w := typeWalk{seen: map[typePlace]bool{}}
-	return w.check(t, true, rootPath)
+	err := w.check(t, true, rootPath)
+	return &resultType{err, w.loose, err == nil && exactType(t)}
 }
 
 // rootPath is the result itself.
 const rootPath = "result"
 
 type typeWalk struct {
-	seen map[typePlace]bool // recursive types end here
+	seen  map[typePlace]bool // recursive types end here
+	loose bool               // an interface was seen
 }
 
 // typePlace is a type and whether encoding/json can take its value's address there, as it must to call a
@@ -81,6 +95,7 @@ func (w *typeWalk) check(t reflect.Type, addressable bool, path string) error {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		return refuse("JSON has no such value")
 	case reflect.Interface:
+		w.loose = true
 		if t.NumMethod() > 0 {
 			return refuse("JSON does not tell which type to read an interface back as")
 		}

@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -50,9 +51,15 @@ type Request struct {
 	Wait      time.Duration
 	OnUnknown OnUnknown
 
+	// Rebuild makes the answer that a retry gets of the reference that the handler has stored with [StoreRef]: a value which
+	// encodes as the handler's result does. Behind an HTTP wrapper that is what lambda.HTTPAnswer makes. Its error comes as
+	// [ErrUnavailable]: nothing was run, and the retry can come again.
+	Rebuild func(ctx context.Context, ref string) (any, error)
+
 	// ReadFirst asks for the outcome by an eventually consistent read before anything is written. It is for a request that
 	// was most likely answered already: its replay then costs half a read unit each 4 KB of the record, instead of the
-	// write units of a condition that fails. Where there is no outcome to be read, the read has been in vain.
+	// write units of a condition that fails. Where there is no outcome to be read, the read has been in vain: below about one
+	// retry in ten requests it costs more than it saves (`make cost` has the figures).
 	ReadFirst bool
 
 	// Tx promises what the handler's effects are; see [Claimed] and [SingleShot]. Zero promises nothing: what the handler
@@ -109,15 +116,15 @@ func (r *Runner) fill(req Request) (Request, error) {
 	return req, validPolicy("Request.OnUnknown", req.OnUnknown)
 }
 
-// fingerprint returns the input's fingerprint; "" under AnyInput.
-func (req *Request) fingerprint() (string, error) {
+// fingerprint returns the input's fingerprint by that function; "" under AnyInput.
+func (req *Request) fingerprint(of func(any) (string, error)) (string, error) {
 	switch req.Input.(type) {
 	case nil:
 		return "", invalid("Request.Input", "nil", "give what has to be equal in a retry, or say AnyInput")
 	case anyInput:
 		return "", nil
 	}
-	fp, err := fingerprint(req.Input)
+	fp, err := of(req.Input)
 	if err != nil {
 		return "", &FieldError{Field: "Request.Input", Value: fmt.Sprintf("a %T", req.Input), Rule: err.Error(), Err: err}
 	}
@@ -126,11 +133,16 @@ func (req *Request) fingerprint() (string, error) {
 
 // validText is for what is stored and shown in clear.
 func validText(field, s string) error {
+	if len(s) > MaxKey {
+		return invalid(field, fmt.Sprintf("%d bytes long", len(s)), fmt.Sprintf("at most %d bytes are allowed", MaxKey))
+	}
+	return validPrintable(field, s)
+}
+
+func validPrintable(field, s string) error {
 	switch {
 	case s == "":
 		return invalid(field, "empty", "is required")
-	case len(s) > MaxKey:
-		return invalid(field, fmt.Sprintf("%d bytes long", len(s)), fmt.Sprintf("at most %d bytes are allowed", MaxKey))
 	case !utf8.ValidString(s):
 		return invalid(field, fmt.Sprintf("%q", s), "must be valid UTF-8")
 	}

@@ -140,13 +140,13 @@ func TestRequest_Fingerprint(t *testing.T) {
 		"struct":   {struct{ A int }{1}, true},
 	} {
 		req := good(func(r *Request) { r.Input = row.input })
-		fp, err := req.fingerprint()
+		fp, err := req.fingerprint(fingerprint)
 		if err != nil || (fp != "") != row.taken {
 			t.Errorf("%s: got %q, %v", name, fp, err)
 		}
 	}
 	req := good(func(r *Request) { r.Input = make(chan int) })
-	if _, err := req.fingerprint(); err == nil || !strings.Contains(err.Error(), "Request.Input") {
+	if _, err := req.fingerprint(fingerprint); err == nil || !strings.Contains(err.Error(), "Request.Input") {
 		t.Errorf("of a channel: %v", err)
 	}
 	if _, err := unitRunner(t, Config{}).begin(req); err == nil || errors.Is(err, ErrMismatch) {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"time"
 )
 
 // Resolution is what somebody has found out about an unknown: [Completed], [Failed] or [NotDone].
@@ -31,8 +30,8 @@ func Failed(err error) Resolution {
 	if err == nil {
 		return Resolution{status: failed, err: invalid("Failed's err", "nil", "an error is required")}
 	}
-	data, encodeErr := encodeFailure(unmarked(err))
-	return Resolution{failed, data, encodeErr}
+	res := failureResult(unmarked(err))
+	return Resolution{failed, res.data, res.err}
 }
 
 // NotDone says that nothing has happened, apart from the recorded steps: the next request runs, without [Attempt.Prior].
@@ -65,12 +64,23 @@ func (r *Runner) Resolve(ctx context.Context, rec Record, as Resolution) error {
 
 func (c *call) resolve(ctx context.Context, found Record, as Resolution) error {
 	token := rand.Text()
-	w, err := c.r.table.resolve(found, as, c.r.wallNow().UTC().Truncate(time.Millisecond), c.r.cfg, token)
-	if err != nil {
-		return fmt.Errorf("idempotency: the resolution's value cannot be recorded: %w", err)
-	}
 	sending, cancel := context.WithTimeout(ctx, maxTrying)
 	defer cancel()
+	outcome := ended{status: released, at: c.r.storedNow()}
+	if as.status != released {
+		outcome = c.outcome(sending, as.status, result{data: as.data})
+		expires := outcome.at.Add(c.req.Retention)
+		if found.Expires.After(expires) {
+			expires = found.Expires
+		}
+		if outcome.err != nil {
+			return fmt.Errorf("idempotency: the resolution's value cannot be recorded: %w", outcome.err)
+		}
+		if err := c.storeBeside(sending, &outcome, expires); err != nil {
+			return c.unavailable(ctx, "resolve", err) // nothing is resolved
+		}
+	}
+	w := c.r.table.resolve(found, outcome, c.r.cfg, token)
 	rep, err := c.r.table.persist(sending, &c.meter, w, fewSends)
 	kind := map[status]Kind{completed: KindCompleted, failed: KindFailed, released: KindReleased}[as.status]
 	switch {

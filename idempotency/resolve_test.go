@@ -149,7 +149,7 @@ func TestResolve_ValueCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	for name, as := range map[string]idempotency.Resolution{
 		"unencodable": idempotency.Completed(make(chan int)),
-		"too large":   idempotency.Completed(strings.Repeat("x", 392<<10)),
+		"too large":   idempotency.Completed(strings.Repeat("x", 8<<20)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

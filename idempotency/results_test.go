@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -140,43 +141,52 @@ func TestResults_ExactNumbers(t *testing.T) {
 	})
 }
 
-// C33: what fits into an item is recorded and replayed; beyond, it is recorded as done without a body, the replay
-// says so, and nothing runs again.
+// C33: what fits is recorded and replayed, in the record or beside it; beyond, it is recorded as done without a body, the
+// replay says so, and nothing runs again.
 func TestResults_Size(t *testing.T) {
 	t.Parallel()
-	const kept = 400<<10 - 8<<10 // the longest outcome, in bytes
+	const most = 20 * 384 << 10 // bytes of an outcome
+	inRecord := []string{"PutItem", "UpdateItem", "UpdateItem"}
+	one := []string{"PutItem", "UpdateItem", "PutItem", "UpdateItem"}
+	several := []string{"PutItem", "UpdateItem", "BatchWriteItem", "UpdateItem"}
 	for _, tt := range []struct {
-		bytes int
-		kept  bool
+		bytes  int
+		inline int
+		calls  []string
+		kept   bool
 	}{
-		{4 << 10, true},
-		{100 << 10, true},
-		{kept, true},
-		{kept + 1, false},
-		{399 << 10, false},
-		{401 << 10, false},
-		{1 << 20, false},
-		{6 << 20, false},
+		{200, 0, inRecord, true},
+		{1500, 0, inRecord, true},
+		{3 << 10, 0, one, true},
+		{4 << 10, 4 << 10, inRecord, true},
+		{399 << 10, 0, one, true},
+		{399 << 10, 392 << 10, inRecord, true},
+		{401 << 10, 0, one, true},
+		{500 << 10, 392 << 10, several, true},
+		{1 << 20, 0, several, true},
+		{6 << 20, 0, several, true},
+		{most, 0, several, true},
+		{most + 1, 0, inRecord, false},
 	} {
-		t.Run(fmt.Sprint(tt.bytes), func(t *testing.T) {
+		t.Run(fmt.Sprint(tt.bytes, " of ", tt.inline), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t)
 				// Everything else in the record is as long as it may be.
 				req := request("k")
 				req.Operation, req.Ref = strings.Repeat("ö", 127), strings.Repeat("r", 255)
-				value := strings.Repeat("x", tt.bytes-2)
-				w := f.worker(t, rerun)
+				value := noise(tt.bytes - 2)
+				w := f.worker(t, rerun, func(s *settings) { s.Inline = tt.inline })
 				w.crash(localtest.Invocation(t, time.Second), req)
 				pass(4 * time.Second)
-				w = f.worker(t, rerun)
+				w = f.worker(t, rerun, func(s *settings) { s.Inline = tt.inline })
 				f.quiet()
 				res, err := w.do(localtest.Invocation(t, 3*time.Second), req, returns(value))
 				wantAnswer(t, res, err, value, false)
-				f.wantCalls(t, "PutItem", "UpdateItem", "UpdateItem")
+				f.wantCalls(t, tt.calls...)
 				it := f.wantStatus(t, req, "COMPLETED")
-				if it.has("data") != tt.kept || (it.text("encoding") == "none") == tt.kept {
-					t.Errorf("data recorded: %t, want %t; encoding %q", it.has("data"), tt.kept, it.text("encoding"))
+				if it.has("data") != (tt.kept && len(tt.calls) == 3) || it.has("body") != (len(tt.calls) == 4) || (it.text("encoding") == "none") == tt.kept {
+					t.Errorf("data %t, body %t; encoding %q", it.has("data"), it.has("body"), it.text("encoding"))
 				}
 				last := f.seen()[len(f.seen())-1]
 				if last.Kind != idempotency.KindCompleted || (last.Err == nil) != tt.kept {
@@ -199,19 +209,31 @@ func TestResults_Size(t *testing.T) {
 	}
 }
 
+// noise is text of so many bytes of which compression saves a sixth.
+func noise(n int) string {
+	random := rand.NewChaCha8([32]byte{})
+	b := make([]byte, n)
+	for i := range b {
+		for b[i] < ' ' || b[i] > '~' || b[i] == '"' || b[i] == '\\' {
+			b[i] = byte(random.Uint64() >> 57)
+		}
+	}
+	return string(b)
+}
+
 // C17, C33: the table refuses the outcome for the record's size, which something else has grown. That the work is done
 // is recorded all the same.
 func TestResults_RefusedForItsSize(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]handler{
-		"result":  returns(strings.Repeat("x", 200<<10)),
-		"failure": fails(idempotency.Terminal(longError{strings.Repeat("x", 200<<10)})),
+		"result":  returns(noise(200 << 10)),
+		"failure": fails(idempotency.Terminal(longError{noise(200 << 10)})),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f, req := newFixture(t), request("k")
-				end := f.worker(t).hold(localtest.Invocation(t, 15*time.Second), t, req)
+				end := f.worker(t, func(s *settings) { s.Inline = 392 << 10 }).hold(localtest.Invocation(t, 15*time.Second), t, req)
 				f.edit(t, req, item{"grown": text(strings.Repeat("x", 399<<10))})
 				f.quiet()
 				start := time.Now()

@@ -1,13 +1,11 @@
 package idempotency
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 )
 
@@ -39,15 +37,14 @@ func (c *call) run(ctx context.Context, own *ownership, h handler) (answer answe
 	ran = true
 	handlerErr := h.run(handling)
 	running.end()
-	var data []byte
 	var class Class
-	var encodeErr error
+	var res result
 	if handlerErr == nil {
-		data, encodeErr = h.encode()
+		res = running.result(h)
 	}
 	if staged := running.tx.staged(); handlerErr == nil && len(staged) > 0 {
 		var done bool
-		if answer, done, err = e.commit(ctx, staged, data, encodeErr); done {
+		if answer, done, err = e.commit(ctx, staged, res); done {
 			told = true
 			return answer, err
 		}
@@ -68,20 +65,26 @@ func (c *call) run(ctx context.Context, own *ownership, h handler) (answer answe
 			class = Ambiguous // a step has had its effect, or may have it yet, and is not recorded
 		}
 		if class == Recorded {
-			data, encodeErr = encodeFailure(handlerErr)
+			res = failureResult(handlerErr)
 		}
+	}
+	var as ended // a codec that panics leaves an unknown, as the handler would
+	switch class {
+	case 0:
+		as = e.outcome(ctx, completed, res)
+	case Recorded:
+		as = e.outcome(ctx, failed, res)
+	default:
 	}
 	told = true
 
 	switch class {
-	case Recorded:
-		answer, err = e.finish(ctx, failed, data, encodeErr, handlerErr)
 	case Ambiguous:
 		answer, err = e.unknown(ctx, handlerErr)
 	case Released:
 		answer, err = e.release(ctx, handlerErr)
 	default:
-		answer, err = e.finish(ctx, completed, data, encodeErr, nil)
+		answer, err = e.finish(ctx, as, handlerErr)
 	}
 	answer.class = class
 	answer.reruns = class == Released && own.attempt.Prior == nil || class != 0 && class != Recorded && c.rerunsUnknown(own)
@@ -99,18 +102,18 @@ type ending struct {
 
 // finish writes the outcome. If that fails for good, the caller must not get it: it is told that the effect may
 // have happened, and nothing but a completion may follow, since the write may still have been applied (rule 22).
-func (e ending) finish(ctx context.Context, s status, data []byte, encodeErr, handlerErr error) (answer, error) {
-	as := e.r.outcome(s, data, encodeErr)
-	rep, err := e.persist(ctx, e.r.table.finish(e.own, s, as.body, as.at, e.req.Retention), allSends)
+func (e ending) finish(ctx context.Context, as ended, handlerErr error) (answer, error) {
+	e.storeBeside(ctx, &as)
+	rep, err := e.persist(ctx, e.r.table.finish(e.own, as, e.req.Retention), allSends)
 	switch api, _ := errors.AsType[smithy.APIError](err); {
 	case err == nil || !refused(err) || badRecord(err):
-	case api.ErrorCode() == "ValidationException" && as.body != nil:
+	case api.ErrorCode() == "ValidationException" && as.err == nil:
 		// The table will never take it, for its size perhaps. That the work is done can still be recorded.
-		as.body, as.encodeErr = nil, err
-		rep, err = e.persist(ctx, e.r.table.finish(e.own, s, nil, as.at, e.req.Retention), allSends)
+		as.drop(err)
+		rep, err = e.persist(ctx, e.r.table.finish(e.own, as, e.req.Retention), allSends)
 	default:
 		// A right that is missing for a moment, a session that has expired: worth one more try.
-		rep, err = e.persist(ctx, e.r.table.finish(e.own, s, as.body, as.at, e.req.Retention), allSends)
+		rep, err = e.persist(ctx, e.r.table.finish(e.own, as, e.req.Retention), allSends)
 	}
 	if err != nil {
 		return e.notRecorded(ctx, err, handlerErr)
@@ -118,13 +121,31 @@ func (e ending) finish(ctx context.Context, s status, data []byte, encodeErr, ha
 	return e.finished(ctx, rep, as, handlerErr)
 }
 
-// ended is an outcome as it was written.
-type ended struct {
-	status    status
-	at        time.Time
-	body      types.AttributeValue // of data; nil: it is not stored, and encodeErr says why
-	data      []byte
-	encodeErr error
+// outcome is made on the time of the ending, which a codec may need some of.
+func (e ending) outcome(ctx context.Context, s status, res result) ended {
+	return e.call.outcome(e.r.ending(ctx, e.own.times), s, res)
+}
+
+// storeBeside leaves the outcome without a body if its items cannot be written, whatever keeps them from it: the work is done,
+// and that must be recorded (rule 25).
+func (e ending) storeBeside(ctx context.Context, as *ended) {
+	if as.beside == nil {
+		return
+	}
+	if err := e.call.storeBeside(e.r.ending(ctx, e.own.times), as, as.at.Add(e.req.Retention)); err != nil {
+		as.drop(err)
+	}
+}
+
+// keep remembers the outcome that this attempt has recorded.
+func (e ending) keep(as ended) {
+	if as.err != nil {
+		return
+	}
+	e.remember(&record{
+		status: as.status, token: e.own.attempt.Token, number: max(e.own.attempt.Number, 1), completed: as.at, fingerprint: e.own.fingerprint, ref: e.req.Ref,
+		expires: upToSecond(as.at.Add(e.req.Retention)), body: as.body,
+	}, as.data)
 }
 
 // finished reads the table's answer to the write of an outcome.
@@ -135,17 +156,18 @@ func (e ending) finished(ctx context.Context, rep reply, as ended, handlerErr er
 	}
 	switch {
 	case rep.applied:
-		e.tell(ctx, kind, as.encodeErr)
+		e.keep(as)
+		e.tell(ctx, kind, as.err)
 		return answer{completed: as.at}, handlerErr
 	case rep.rec == nil:
 		return e.notRecorded(ctx, errGone, handlerErr)
 	case rep.rec.token == e.own.attempt.Token && rep.rec.finished():
 		// Nobody else records under this token: it is our own write, whose reply was lost (I7).
-		if !rep.rec.noBody {
-			as.encodeErr = nil
+		if !rep.rec.body.encoding.none {
+			as.err = nil
 		}
-		e.tell(ctx, kind, as.encodeErr)
-		if rep.rec.status != as.status || as.body != nil && !bytes.Equal(rep.rec.data, as.data) {
+		e.tell(ctx, kind, as.err)
+		if rep.rec.status != as.status || as.err == nil && !rep.rec.body.equal(as.body) {
 			return answer{replayed: rep.rec}, nil // edited by hand since: what is recorded counts (rule 22)
 		}
 		return answer{completed: rep.rec.completed}, handlerErr
@@ -233,9 +255,7 @@ func (e ending) lost(ctx context.Context, winner *record, handlerErr error) (ans
 }
 
 func (e ending) persist(ctx context.Context, w write, sends int) (reply, error) {
-	ctx, cancel := e.r.ending(ctx, e.own.times)
-	defer cancel()
-	return e.r.table.persist(ctx, &e.meter, w, sends)
+	return e.r.table.persist(e.r.ending(ctx, e.own.times), &e.meter, w, sends)
 }
 
 func (e ending) tell(ctx context.Context, kind Kind, err error) {

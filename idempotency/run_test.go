@@ -93,7 +93,7 @@ func endings() []ending {
 		{name: "channel in an any", run: result[any](make(chan int)), status: "COMPLETED", next: idempotency.ErrNoBody},
 		{name: "function in an any", run: result(map[string]any{"f": func() {}}), status: "COMPLETED", next: idempotency.ErrNoBody},
 		{name: "cycle", run: result(loop), status: "COMPLETED", next: idempotency.ErrNoBody},
-		{name: "oversize", run: runs(returns(strings.Repeat("x", 500<<10))), status: "COMPLETED", next: idempotency.ErrNoBody},
+		{name: "oversize", run: runs(returns(strings.Repeat("x", 8<<20))), status: "COMPLETED", next: idempotency.ErrNoBody},
 		{name: "result that panics while encoded", run: result(panicking{}), panics: "no JSON of this", status: "UNKNOWN", next: idempotency.ErrOutcomeUnknown},
 	}
 }

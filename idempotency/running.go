@@ -11,14 +11,15 @@ import (
 type running struct {
 	*call // nil in a test of a bare handler
 	own   *ownership
-	shown *Attempt // the handler's copy
-	tx    *Tx
+	shown Attempt // the handler's copy
+	tx    Tx
 
 	mu    sync.Mutex
-	steps map[string][]byte // recorded results by name, of earlier attempts too
-	names map[string]stepState
-	lost  error // the record is no longer this attempt's: no further step begins
-	over  bool  // the handler has returned
+	steps map[string][]byte    // recorded results by name, of earlier attempts too
+	names map[string]stepState // nil until the first step
+	lost  error                // the record is no longer this attempt's: no further step begins
+	over  bool                 // the handler has returned
+	ref   string               // of StoreRef
 
 	unrecorded bool // a step has run whose result is not there
 }
@@ -30,7 +31,7 @@ func newRunning(c *call, own *ownership) *running {
 		prior.Steps = slices.Clone(prior.Steps)
 		a.Prior = &prior
 	}
-	return &running{call: c, own: own, shown: &a, tx: &Tx{}, steps: maps.Clone(own.steps), names: map[string]stepState{}}
+	return &running{call: c, own: own, shown: a, steps: maps.Clone(own.steps)}
 }
 
 type runningKey struct{}

@@ -202,12 +202,12 @@ func (s *simulation) check(w *simWorker, before, after *record) {
 		s.checkNewWindow(w, before, after)
 	}
 	if after != nil && after.finished() {
-		s.outcomes[string(after.data)] = after.fingerprint
+		s.outcomes[string(after.body.data)] = after.fingerprint
 	}
 }
 
 func (s *simulation) checkSameOwner(w *simWorker, before, after *record) {
-	if after.status == before.status && string(after.data) == string(before.data) {
+	if after.status == before.status && string(after.body.data) == string(before.body.data) {
 		return // the write did not apply
 	}
 	if before.status != inProgress {

@@ -42,22 +42,27 @@ func (c *call) singleShot(ctx context.Context, h handler) (answer, error) {
 		return s.failed(ctx, handlerErr)
 	}
 	s.staged = running.tx.staged()
-	data, encodeErr := h.encode()
-	actions, err := actionsOf(s.staged, len(c.ids)-1, len(data))
+	res := running.result(h)
+	actions, err := actionsOf(s.staged, len(c.ids)-1, min(len(res.data), c.r.cfg.Inline))
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	return s.commit(ctx, c.r.outcome(completed, data, encodeErr), actions, nil)
+	return s.commit(ctx, completed, res, actions, nil)
 }
 
 // commit makes this run's outcome the key's, or finds the outcome that is already there. Every round makes one decision: the
 // record that it met is the next one's starting point.
-func (s shot) commit(ctx context.Context, as ended, actions []types.TransactWriteItem, handlerErr error) (answer, error) {
-	seen, err := s.locate(ctx)
+func (s shot) commit(ctx context.Context, became status, res result, actions []types.TransactWriteItem, handlerErr error) (answer, error) {
+	as := s.outcome(ctx, became, res)
+	look := s.locate
+	if as.beside != nil {
+		look = s.find // a replay, which finds out by its commit, must not write the answer's items again
+	}
+	seen, err := look(ctx)
 	if err != nil {
 		return s.unread(ctx, err, handlerErr)
 	}
-	for range maxRounds {
+	for round := range maxRounds {
 		if seen != nil {
 			found, again, err := s.decide(ctx, seen)
 			if err != nil || found != nil {
@@ -65,8 +70,12 @@ func (s shot) commit(ctx context.Context, as ended, actions []types.TransactWrit
 			}
 			seen = again
 		}
-		// Now, and not when the handler ended: a lease or a window may have ended since, perhaps in a wait for it.
-		as.at = s.r.storedNow()
+		// Now, and not when the handler ended: a lease or a window may have ended since, perhaps in a wait for it. And for the
+		// record that it has come to.
+		if as.at = s.r.storedNow(); round > 0 || as.id != s.id {
+			as = s.outcome(ctx, became, res)
+		}
+		s.storeBeside(ctx, &as)
 		w, others := s.write(as, seen), s.alone(as, seen)
 		if as.status == completed || len(others) > 0 {
 			w = w.with(others, actions)
@@ -102,8 +111,7 @@ func (s shot) failed(ctx context.Context, handlerErr error) (answer, error) {
 	class := s.r.cfg.classify(handlerErr)
 	handlerErr = unmarked(handlerErr)
 	if class == Recorded {
-		data, encodeErr := encodeFailure(handlerErr)
-		a, err := s.commit(ctx, s.r.outcome(failed, data, encodeErr), nil, handlerErr)
+		a, err := s.commit(ctx, failed, failureResult(handlerErr), nil, handlerErr)
 		if a.replayed == nil {
 			a.class = class
 		}
@@ -112,9 +120,7 @@ func (s shot) failed(ctx context.Context, handlerErr error) (answer, error) {
 	if s.own.sentCommit {
 		return s.keepOut(ctx, class, handlerErr)
 	}
-	reading, cancel := s.r.ending(ctx, s.own.times)
-	defer cancel()
-	rec, err := s.find(reading)
+	rec, err := s.find(s.r.ending(ctx, s.own.times))
 	if err != nil {
 		return s.unread(ctx, err, handlerErr)
 	}
@@ -188,7 +194,10 @@ var errUnsettled = errors.New("a transaction was sent, and the record keeps chan
 
 // write is the record's part, with a token of its own (rule 21).
 func (s shot) write(as ended, seen *record) write {
-	s.own.attempt.id, s.own.attempt.Token = s.id, rand.Text()
+	s.own.attempt.id, s.own.attempt.Token, s.own.fingerprint = s.id, rand.Text(), s.fingerprint
+	if seen != nil {
+		s.own.fingerprint = seen.fingerprint
+	}
 	cl := claim{
 		id: s.id, token: s.own.attempt.Token, ref: s.req.Ref, fingerprint: s.fingerprint, form: formTx,
 		now: s.own.times.start, retention: s.req.Retention,

@@ -1,7 +1,9 @@
 package idempotency
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -75,7 +77,10 @@ func step[T any](ctx context.Context, name string, find func(context.Context) (T
 		return value, err
 	}
 	if data != nil {
-		if err := decode(data, &value); err != nil {
+		if data, err = run.openStep(ctx, name, data); err == nil {
+			err = undecoded(decode(data, &value))
+		}
+		if err != nil {
 			var none T
 			return none, run.stepUnreadable(name, err)
 		}
@@ -129,7 +134,7 @@ func walkStep[T any](run *running) error {
 	if run.call == nil {
 		return Replayable[T]()
 	}
-	return run.r.replayable(reflect.TypeFor[T]())
+	return run.r.resultOf(reflect.TypeFor[T]()).err
 }
 
 // mayStep refuses what can be no step.
@@ -161,6 +166,9 @@ func (run *running) enter(ctx context.Context, name string) (recorded []byte, tr
 		return nil, false, fmt.Errorf("idempotency: step %q has not begun: %w", name, cause)
 	default:
 		tried = state == stepFailed || run.own.attempt.Prior != nil || run.own.attempt.Number > 1
+	}
+	if run.names == nil {
+		run.names = map[string]stepState{}
 	}
 	if data, ok := run.steps[name]; ok {
 		run.names[name] = stepDone
@@ -212,19 +220,21 @@ func (run *running) leave(name string, became stepState) {
 // record writes a step's result. The effect has happened: it is sent while there is time, whatever became of the handler's
 // context.
 func (run *running) record(ctx context.Context, name string, data []byte) error {
+	data, err := run.sealStep(ctx, name, data)
+	if err != nil {
+		return run.stepNotRecorded(name, err)
+	}
 	size := len(name) + len(data)
 	for n, d := range run.steps {
 		size += len(n) + len(d)
 	}
 	switch {
-	case size > maxBody:
-		return run.stepNotRecorded(name, fmt.Errorf("the record's steps would have %d bytes, at most %d are stored", size, maxBody))
+	case size > maxInline:
+		return run.stepNotRecorded(name, fmt.Errorf("the record's steps would have %d bytes, at most %d are stored", size, maxInline))
 	case run.call == nil:
 		return nil // a test of a bare handler
 	}
-	ending, cancel := run.r.ending(ctx, run.own.times)
-	defer cancel()
-	rep, err := run.r.table.persist(ending, &run.meter, run.r.table.step(run.own, name, data), allSends)
+	rep, err := run.r.table.persist(run.r.ending(ctx, run.own.times), &run.meter, run.r.table.step(run.own, name, data), allSends)
 	switch {
 	case err != nil:
 		return run.stepNotRecorded(name, err)
@@ -240,6 +250,32 @@ func (run *running) record(ctx context.Context, name string, data []byte) error 
 	return run.loses(rep.rec, name, "has run and is not recorded")
 }
 
+// sealed marks the result of a step that is sealed. No JSON begins with it.
+const sealedStep = 1
+
+func (run *running) sealStep(ctx context.Context, name string, data []byte) ([]byte, error) {
+	if run.call == nil || run.r.cfg.Codec == nil {
+		return data, nil
+	}
+	ending, cancel := limitCall(run.r.ending(ctx, run.own.times))
+	defer cancel()
+	sealed, err := run.r.cfg.Codec.Seal(ending, stepName(run.own.attempt.id, name), bytes.Clone(data))
+	if err != nil {
+		return nil, fmt.Errorf("its result could not be sealed: %w", err)
+	}
+	return append([]byte{sealedStep}, sealed...), nil
+}
+
+func (run *running) openStep(ctx context.Context, name string, data []byte) ([]byte, error) {
+	switch {
+	case len(data) == 0 || data[0] != sealedStep:
+		return data, nil
+	case run.call == nil || run.r.cfg.Codec == nil:
+		return nil, errors.New("it is sealed, and read with a Config.Codec")
+	}
+	return run.r.cfg.Codec.Open(ctx, stepName(run.own.attempt.id, name), data[1:])
+}
+
 // stepNotRecorded: the effect may have happened, so that the run must not be released.
 func (run *running) stepNotRecorded(name string, cause error) error {
 	err := fmt.Errorf("%w: step %q: %w", ErrNotRecorded, name, cause)
@@ -253,5 +289,5 @@ func (run *running) stepNotRecorded(name string, cause error) error {
 
 // stepUnreadable: a deploy has changed the result's type. What the step has done stays done, and recorded.
 func (run *running) stepUnreadable(name string, cause error) error {
-	return Unknown(run.stateError(fmt.Errorf("%w: the result of step %q cannot be decoded: %w", ErrBadRecord, name, cause), nil))
+	return Unknown(run.stateError(fmt.Errorf("%w: the result of step %q cannot be read: %w", ErrBadRecord, name, cause), nil))
 }

@@ -24,12 +24,13 @@ type table struct {
 	name     string
 	schema   Schema
 	expr     expressions
+	val      constants
 	capacity types.ReturnConsumedCapacity
 	jitter   func(time.Duration) time.Duration // up to its argument; a simulation makes it repeatable
 }
 
 func newTable(client Client, cfg Config) table {
-	t := table{client: client, name: cfg.Table, schema: cfg.Schema, expr: newExpressions(cfg.Schema), jitter: rand.N[time.Duration]}
+	t := table{client: client, name: cfg.Table, schema: cfg.Schema, expr: newExpressions(cfg.Schema), val: newConstants(), jitter: rand.N[time.Duration]}
 	if cfg.Observe != nil {
 		t.capacity = types.ReturnConsumedCapacityTotal
 	}
@@ -38,11 +39,16 @@ func newTable(client Client, cfg Config) table {
 
 // key returns a new map with the record's key, for the caller to add to.
 func (t *table) key(id string) item {
-	k := item{t.schema.PartitionKey: textValue(id)}
-	if t.schema.SortKey != "" {
-		k[t.schema.SortKey] = textValue(t.schema.SortKeyValue)
-	}
+	k := make(item, 4)
+	t.putKey(k, id)
 	return k
+}
+
+func (t *table) putKey(it item, id string) {
+	it[t.schema.PartitionKey] = textValue(id)
+	if t.schema.SortKey != "" {
+		it[t.schema.SortKey] = textValue(t.schema.SortKeyValue)
+	}
 }
 
 // meter adds up what the calls of one request consumed. Steps may be recorded side by side.
@@ -99,7 +105,6 @@ const (
 	maxCall     = 10 * time.Second
 	minCall     = 100 * time.Millisecond
 	conflictMin = 25 * time.Millisecond
-	conflictMax = time.Second
 )
 
 // persist sends w until the table has answered it, ctx ends, or it was sent as often as sends says. It returns an
@@ -127,7 +132,7 @@ func (t *table) persist(ctx context.Context, m *meter, w write, sends int) (repl
 		if badRecord(err) {
 			return reply{}, err
 		}
-		if sent+1 == sends || !sleep(ctx, t.backoff(sent, conflictMin, conflictMax)) {
+		if sent+1 == sends || !sleep(ctx, t.backoff(sent, conflictMin)) {
 			break
 		}
 	}
@@ -142,7 +147,7 @@ func (t *table) persist(ctx context.Context, m *meter, w write, sends int) (repl
 func (t *table) send(ctx context.Context, m *meter, w write) (reply, error) {
 	for n := 0; ; n++ {
 		rep, err := t.sendOnce(ctx, m, w)
-		if !conflicting(err) || !sleep(ctx, t.backoff(n, conflictMin, conflictMax)) {
+		if !conflicting(err) || !sleep(ctx, t.backoff(n, conflictMin)) {
 			return rep, err
 		}
 	}
@@ -184,6 +189,7 @@ func (t *table) sendOnce(ctx context.Context, m *meter, w write) (reply, error) 
 	if !ok {
 		return reply{}, err
 	}
+	t.billRefused(m, failed.Item)
 	if len(failed.Item) == 0 {
 		// Nothing is there, or the endpoint does not know ALL_OLD (rule 29).
 		rec, err := t.get(ctx, m, w.id(t.schema))
@@ -191,6 +197,14 @@ func (t *table) sendOnce(ctx context.Context, m *meter, w write) (reply, error) 
 	}
 	rec, err := readRecord(failed.Item, t.schema)
 	return reply{rec: rec}, err
+}
+
+// billRefused counts what DynamoDB bills for a condition that has failed, by the size of the item that is there: it does not
+// tell.
+func (t *table) billRefused(m *meter, it item) {
+	if t.capacity != "" {
+		m.add(0, float64(writeUnits(sizeOf(it))))
+	}
 }
 
 // id of the record that the write is about.
@@ -225,7 +239,7 @@ func (t *table) getItem(ctx context.Context, m *meter, id string, consistent boo
 	callCtx, cancel := limitCall(ctx)
 	defer cancel()
 	out, err := t.client.GetItem(callCtx, &dynamodb.GetItemInput{
-		TableName:              aws.String(t.name),
+		TableName:              &t.name,
 		Key:                    t.key(id),
 		ConsistentRead:         aws.Bool(consistent),
 		ReturnConsumedCapacity: t.capacity,
@@ -235,15 +249,6 @@ func (t *table) getItem(ctx context.Context, m *meter, id string, consistent boo
 	}
 	m.add(units(out.ConsumedCapacity), 0)
 	return out.Item, nil
-}
-
-// limitCall gives a call half of the time that is left, so that one that hangs leaves time to send it again.
-func limitCall(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := maxCall
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, max(time.Until(deadline)/2, minCall))
-	}
-	return context.WithTimeout(ctx, limit)
 }
 
 // refused says that the table has answered, and that it will answer the same again: no permission, no such
@@ -275,26 +280,4 @@ func conflicting(err error) bool {
 	}
 	_, ok := errors.AsType[*types.ReplicatedWriteConflictException](err)
 	return ok
-}
-
-// backoff is exponential with full jitter: anything up to shortest × 2^n, at most longest. The SDK's own has a
-// fixed base of a second, longer than a Lambda function may have left.
-func (t *table) backoff(n int, shortest, longest time.Duration) time.Duration {
-	limit := longest
-	if n < 16 {
-		limit = min(longest, shortest<<n)
-	}
-	return t.jitter(limit)
-}
-
-// sleep waits for d and says whether ctx still goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

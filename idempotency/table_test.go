@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -65,6 +66,7 @@ func TestSchema_RefusesWhatCannotBeRight(t *testing.T) {
 		{Schema{PartitionKey: "status"}, "Config.Schema.PartitionKey", `"status"`, "taken"},
 		{Schema{SortKey: "data"}, "Config.Schema.SortKey", `"data"`, "taken"},
 		{Schema{Expiry: "in_progress_expiration"}, "Config.Schema.Expiry", `"in_progress_expiration"`, "taken"},
+		{Schema{PartitionKey: "kind"}, "Config.Schema.PartitionKey", `"kind"`, "taken"}, // of a body's items
 		{Schema{PartitionKey: long}, "Config.Schema.PartitionKey", "256 bytes long", "255 bytes"},
 		{Schema{SortKey: long}, "Config.Schema.SortKey", "256 bytes long", "255 bytes"},
 		{Schema{Expiry: long}, "Config.Schema.Expiry", "256 bytes long", "255 bytes"},
@@ -99,10 +101,17 @@ func TestSchema_RefusesWhatCannotBeRight(t *testing.T) {
 func TestExpressions_DeclareWhatTheyUse(t *testing.T) {
 	t.Parallel()
 	e := newExpressions(Schema{PartitionKey: "PK", SortKey: "SK", Expiry: "ttl"}.withDefaults())
-	all := reflect.ValueOf(e)
-	for i := range all.NumField() {
-		name := all.Type().Field(i).Name
-		x := []expression{e.acquire, e.reacquire, e.takeOver, e.takeOverTx, e.outcome, e.noBody, e.release, e.releasePrior, e.step, e.begin}[i]
+	all := map[string]expression{
+		"acquire": e.acquire, "reacquire": e.reacquire, "takeOver": e.takeOver, "takeOverTx": e.takeOverTx, "release": e.release,
+		"releasePrior": e.releasePrior, "step": e.step, "begin": e.begin,
+	}
+	if fields := reflect.TypeOf(e).NumField(); fields != len(all)+1 {
+		t.Errorf("%d of %d expressions are looked at", len(all)+1, fields)
+	}
+	for shape, x := range e.outcome {
+		all[fmt.Sprint("outcome, shape ", shape)] = x
+	}
+	for name, x := range all {
 		text := x.condition + " " + x.update
 		for placeholder, attribute := range x.names {
 			if !strings.Contains(text, placeholder) {

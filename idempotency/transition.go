@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -59,10 +58,8 @@ const (
 
 	outcomeRemove = " REMOVE #steps, #prior_no, #prior_started, #prior_lease, #in_progress_expiration"
 
-	outcomeUpdate = "SET #status = :status, #completed = :now, #expiry = :expiry, #data = :data" + outcomeRemove
-
-	// noBodyUpdate is for an answer that cannot be stored: it is done all the same.
-	noBodyUpdate = "SET #status = :status, #completed = :now, #expiry = :expiry, #encoding = :encoding" + outcomeRemove
+	// outcomeUpdate and outcomeRemove have between them what the shape of the body needs; see setStored.
+	outcomeUpdate = "SET #status = :status, #completed = :now, #expiry = :expiry"
 
 	releaseUpdate = "SET #status = :status, #expiry = :expiry"
 
@@ -98,22 +95,26 @@ func betweenWords(c rune) bool { return c != '#' && c != '_' && (c < 'a' || c > 
 
 // expressions are made once for a Runner; only their values differ from call to call.
 type expressions struct {
-	acquire, reacquire, takeOver, takeOverTx, outcome, noBody, release, releasePrior, step, begin expression
+	acquire, reacquire, takeOver, takeOverTx, release, releasePrior, step, begin expression
+
+	outcome [shapes]expression // by the shape of the body
 }
 
 func newExpressions(s Schema) expressions {
-	return expressions{
+	e := expressions{
 		acquire:      newExpression(s, acquireCondition, ""),
 		reacquire:    newExpression(s, reacquireCondition, ownUpdate),
 		takeOver:     newExpression(s, takeOverCondition, takeOverUpdate),
 		takeOverTx:   newExpression(s, takeOverTxCondition, ownUpdate),
-		outcome:      newExpression(s, ownCondition, outcomeUpdate),
-		noBody:       newExpression(s, ownCondition, noBodyUpdate),
 		release:      newExpression(s, ownCondition, releaseUpdate),
 		releasePrior: newExpression(s, ownCondition, releasePriorUpdate),
 		step:         newExpression(s, ownCondition, stepUpdate),
 		begin:        newExpression(s, ownCondition, beginUpdate),
 	}
+	for shape := range e.outcome {
+		e.outcome[shape] = newExpression(s, ownCondition, outcomeUpdate+setStored(shape)+outcomeRemove)
+	}
+	return e
 }
 
 // write is one conditional write, ready to be sent, and to be sent again as it is.
@@ -150,21 +151,23 @@ func (c claim) expiry() types.AttributeValue {
 func (t *table) acquire(c claim) write {
 	it := t.newRecord(c)
 	it[t.schema.Expiry] = c.expiry()
-	it[attrStatus] = textValue(string(inProgress))
+	it[attrStatus] = t.val.inProgress
 	it[attrLease] = timeValue(c.leaseEnd)
-	it[attrSteps] = &types.AttributeValueMemberM{Value: item{}} // what a step is added to
+	it[attrSteps] = t.val.noSteps // what a step is added to
 	return t.create(c, it)
 }
 
 // newRecord is what the first attempt of a window writes of itself.
 func (t *table) newRecord(c claim) item {
-	it := t.key(c.id)
+	it := make(item, 15) // a map that grows costs more than one with room for the most
+	t.putKey(it, c.id)
+	now := timeValue(c.now)
 	it[attrAttempt] = textValue(c.token)
-	it[attrNumber] = numberValue(1)
-	it[attrWindow] = timeValue(c.now)
-	it[attrStarted] = timeValue(c.now)
-	it[attrForm] = textValue(c.form)
-	it[attrSchema] = numberValue(schemaVersion)
+	it[attrNumber] = t.val.one
+	it[attrWindow] = now
+	it[attrStarted] = now
+	it[attrForm] = t.val.form(c.form)
+	it[attrSchema] = t.val.schema
 	if c.fingerprint != "" {
 		it[attrValidation] = textValue(c.fingerprint)
 	}
@@ -178,19 +181,19 @@ func (t *table) newRecord(c claim) item {
 func (t *table) create(c claim, it item) write {
 	return write{
 		put: &dynamodb.PutItemInput{
-			TableName:                aws.String(t.name),
+			TableName:                &t.name,
 			Item:                     it,
-			ConditionExpression:      aws.String(t.expr.acquire.condition),
+			ConditionExpression:      &t.expr.acquire.condition,
 			ExpressionAttributeNames: t.expr.acquire.names,
 			ExpressionAttributeValues: item{
 				":mine":       textValue(c.token),
 				":expired":    numberValue(expiredBefore(c.now)),
 				":now":        timeValue(c.now),
-				":inprogress": textValue(string(inProgress)),
-				":completed":  textValue(string(completed)),
-				":failed":     textValue(string(failed)),
-				":released":   textValue(string(released)),
-				":unknown":    textValue(string(unknown)),
+				":inprogress": t.val.inProgress,
+				":completed":  t.val.completed,
+				":failed":     t.val.failed,
+				":released":   t.val.released,
+				":unknown":    t.val.unknown,
 			},
 			// The replaced record tells whether an unknown has just been forgotten (rule 8).
 			ReturnValues:                        types.ReturnValueAllOld,
@@ -203,17 +206,17 @@ func (t *table) create(c claim, it item) write {
 
 // reacquire makes the claim the owner of a released record.
 func (t *table) reacquire(c claim, seen *record) write {
-	return t.claimOver(t.expr.reacquire, c, seen, item{":released": textValue(string(released))})
+	return t.claimOver(&t.expr.reacquire, c, seen, item{":released": t.val.released})
 }
 
 // takeOver makes the claim the owner of a record whose last attempt ended without telling.
 func (t *table) takeOver(c claim, seen *record) write {
-	return t.claimOver(t.expr.takeOver, c, seen, item{":unknown": textValue(string(unknown))})
+	return t.claimOver(&t.expr.takeOver, c, seen, item{":unknown": t.val.unknown})
 }
 
 // takeOverTx is takeOver where nothing can have happened: there is no unknown to remember.
 func (t *table) takeOverTx(c claim, seen *record) write {
-	return t.claimOver(t.expr.takeOverTx, c, seen, item{":unknown": textValue(string(unknown)), ":tx": textValue(formTx)})
+	return t.claimOver(&t.expr.takeOverTx, c, seen, item{":unknown": t.val.unknown, ":tx": t.val.tx})
 }
 
 // stillSeen says of an item, for a write over a record that was seen, that it may still be needed.
@@ -223,12 +226,12 @@ func stillSeen(token string, now time.Time) func(*record) bool {
 	}
 }
 
-func (t *table) claimOver(e expression, c claim, seen *record, values item) write {
+func (t *table) claimOver(e *expression, c claim, seen *record, values item) write {
 	values[":seen"] = textValue(seen.token)
 	values[":mine"] = textValue(c.token)
-	values[":one"] = numberValue(1)
-	values[":inprogress"] = textValue(string(inProgress))
-	values[":form"] = textValue(c.form)
+	values[":one"] = t.val.one
+	values[":inprogress"] = t.val.inProgress
+	values[":form"] = t.val.form(c.form)
 	values[":now"] = timeValue(c.now)
 	values[":lease"] = timeValue(c.leaseEnd)
 	values[":expiry"] = c.expiry()
@@ -239,21 +242,19 @@ func (t *table) claimOver(e expression, c claim, seen *record, values item) writ
 	return w
 }
 
-// finish ends the attempt with an outcome. data nil: the outcome's body cannot be stored.
-func (t *table) finish(o *ownership, s status, data types.AttributeValue, now time.Time, retention time.Duration) write {
-	e, values := t.expr.outcome, item{":data": data}
-	if data == nil {
-		e, values = t.expr.noBody, item{":encoding": textValue(encodingNone)}
-	}
-	values[":now"] = timeValue(now)
-	return t.end(o, e, values, s, now.Add(retention))
+// finish ends the attempt with an outcome.
+func (t *table) finish(o *ownership, as ended, retention time.Duration) write {
+	values := make(item, 8)
+	shape := as.body.put(values, bodyValues)
+	values[":now"] = timeValue(as.at)
+	return t.end(o, &t.expr.outcome[shape], values, as.status, as.at.Add(retention))
 }
 
 // leave ends the attempt without an outcome: s is released or unknown.
 func (t *table) leave(o *ownership, s status, expiry time.Time) write {
-	e, values := t.expr.release, item{}
+	e, values := &t.expr.release, item{}
 	if p := o.attempt.Prior; p != nil {
-		e = t.expr.releasePrior
+		e = &t.expr.releasePrior
 		values[":prior_no"] = numberValue(p.Number)
 		values[":prior_started"] = timeValue(p.Started)
 		values[":prior_lease"] = timeValue(p.LeaseEnd)
@@ -266,9 +267,9 @@ func (t *table) step(o *ownership, name string, data []byte) write {
 	e := t.expr.step
 	e.names = maps.Clone(e.names)
 	e.names["#step"] = name
-	w := t.update(o.attempt.id, e, item{
-		":mine": textValue(o.attempt.Token), ":inprogress": textValue(string(inProgress)),
-		":result": jsonValue(data), ":true": &types.AttributeValueMemberBOOL{Value: true},
+	w := t.update(o.attempt.id, &e, item{
+		":mine": textValue(o.attempt.Token), ":inprogress": t.val.inProgress,
+		":result": jsonValue(data), ":true": t.val.yes,
 	})
 	w.pending = func(rec *record) bool {
 		return rec != nil && rec.token == o.attempt.Token && rec.status == inProgress && rec.steps[name] == nil
@@ -278,8 +279,8 @@ func (t *table) step(o *ownership, name string, data []byte) write {
 
 // beginSteps says that a step begins.
 func (t *table) beginSteps(o *ownership) write {
-	w := t.update(o.attempt.id, t.expr.begin, item{
-		":mine": textValue(o.attempt.Token), ":inprogress": textValue(string(inProgress)), ":true": &types.AttributeValueMemberBOOL{Value: true},
+	w := t.update(o.attempt.id, &t.expr.begin, item{
+		":mine": textValue(o.attempt.Token), ":inprogress": t.val.inProgress, ":true": t.val.yes,
 	})
 	w.pending = func(rec *record) bool {
 		return rec != nil && rec.token == o.attempt.Token && rec.status == inProgress && !rec.external
@@ -287,10 +288,10 @@ func (t *table) beginSteps(o *ownership) write {
 	return w
 }
 
-func (t *table) end(o *ownership, e expression, values item, s status, expiry time.Time) write {
+func (t *table) end(o *ownership, e *expression, values item, s status, expiry time.Time) write {
 	values[":mine"] = textValue(o.attempt.Token)
-	values[":inprogress"] = textValue(string(inProgress))
-	values[":status"] = textValue(string(s))
+	values[":inprogress"] = t.val.inProgress
+	values[":status"] = t.val.status(s)
 	values[":expiry"] = numberValue(upToSecond(expiry))
 	w := t.update(o.attempt.id, e, values)
 	w.pending = func(rec *record) bool {
@@ -299,12 +300,12 @@ func (t *table) end(o *ownership, e expression, values item, s status, expiry ti
 	return w
 }
 
-func (t *table) update(id string, e expression, values item) write {
+func (t *table) update(id string, e *expression, values item) write {
 	return write{update: &dynamodb.UpdateItemInput{
-		TableName:                           aws.String(t.name),
+		TableName:                           &t.name,
 		Key:                                 t.key(id),
-		ConditionExpression:                 aws.String(e.condition),
-		UpdateExpression:                    aws.String(e.update),
+		ConditionExpression:                 &e.condition,
+		UpdateExpression:                    &e.update,
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,

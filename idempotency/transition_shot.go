@@ -10,9 +10,6 @@ import (
 // loser gets the winner's outcome.
 const (
 	shotUpdate = newTokenUpdate + "#status = :status, #form = :form, #started = :started, #completed = :now, #expiry = :expiry"
-
-	shotBody   = ", #data = :data" + outcomeRemove
-	shotNoBody = ", #encoding = :encoding" + outcomeRemove
 )
 
 // shot records an outcome without a claim before it: where there is no record, or one whose window is over, under acquire's
@@ -22,28 +19,18 @@ func (t *table) shot(c claim, as ended, seen *record, inside bool) write {
 	if seen == nil {
 		it := t.newRecord(c)
 		it[t.schema.Expiry] = expiry
-		it[attrStatus] = textValue(string(as.status))
+		it[attrStatus] = t.val.status(as.status)
 		it[attrCompleted] = timeValue(as.at)
-		if as.body != nil {
-			it[attrData] = as.body
-		} else {
-			it[attrEncoding] = textValue(encodingNone)
-		}
+		as.body.put(it, bodyAttributes)
 		c.now = as.at // what is over by then is over
 		return t.create(c, it)
 	}
 	values := item{
-		":seen": textValue(seen.token), ":mine": textValue(c.token), ":one": numberValue(1), ":status": textValue(string(as.status)),
-		":form": textValue(c.form), ":started": timeValue(c.now), ":now": timeValue(as.at), ":expiry": expiry,
+		":seen": textValue(seen.token), ":mine": textValue(c.token), ":one": t.val.one, ":status": t.val.status(as.status),
+		":form": t.val.form(c.form), ":started": timeValue(c.now), ":now": timeValue(as.at), ":expiry": expiry,
 	}
-	update := shotUpdate + shotBody
-	if as.body != nil {
-		values[":data"] = as.body
-	} else {
-		update = shotUpdate + shotNoBody
-		values[":encoding"] = textValue(encodingNone)
-	}
-	return t.over(c, as.at, seen, inside, update, values)
+	shape := as.body.put(values, bodyValues)
+	return t.over(c, as.at, seen, inside, shotUpdate+setStored(shape)+outcomeRemove, values)
 }
 
 // over is an update of a record that was seen, under the condition of the claim that it would take.
@@ -52,15 +39,16 @@ func (t *table) over(c claim, now time.Time, seen *record, inside bool, update s
 	switch {
 	case seen.status == released:
 		condition = reacquireCondition
-		values[":released"] = textValue(string(released))
+		values[":released"] = t.val.released
 	case inside:
 		condition = takeOverTxCondition
-		values[":tx"] = textValue(formTx)
+		values[":tx"] = t.val.tx
 		fallthrough
 	default:
-		values[":inprogress"], values[":unknown"], values[":now"] = textValue(string(inProgress)), textValue(string(unknown)), timeValue(now)
+		values[":inprogress"], values[":unknown"], values[":now"] = t.val.inProgress, t.val.unknown, timeValue(now)
 	}
-	w := t.update(c.id, newExpression(t.schema, condition, update), values)
+	e := newExpression(t.schema, condition, update)
+	w := t.update(c.id, &e, values)
 	w.pending = stillSeen(seen.token, now)
 	return w
 }
@@ -75,9 +63,9 @@ func (t *table) keepOut(c claim, seen *record, inside bool) write {
 	if seen == nil {
 		it := t.newRecord(c)
 		it[t.schema.Expiry] = c.expiry()
-		it[attrStatus] = textValue(string(released))
+		it[attrStatus] = t.val.released
 		it[attrLease] = timeValue(c.leaseEnd)
-		it[attrSteps] = &types.AttributeValueMemberM{Value: item{}}
+		it[attrSteps] = t.val.noSteps
 		return t.create(c, it)
 	}
 	s := released
@@ -85,7 +73,7 @@ func (t *table) keepOut(c claim, seen *record, inside bool) write {
 		s = unknown
 	}
 	return t.over(c, c.now, seen, inside, keepOutUpdate, item{
-		":seen": textValue(seen.token), ":mine": textValue(c.token), ":one": numberValue(1), ":status": textValue(string(s)), ":expiry": c.expiry(),
+		":seen": textValue(seen.token), ":mine": textValue(c.token), ":one": t.val.one, ":status": t.val.status(s), ":expiry": c.expiry(),
 	})
 }
 

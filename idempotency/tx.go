@@ -67,7 +67,7 @@ type Tx struct {
 // is lost where the step is not run again.
 func TxFrom(ctx context.Context) *Tx {
 	if run := runningFrom(ctx); run != nil && ctx.Value(stepKey{}) == nil {
-		return run.tx
+		return &run.tx
 	}
 	return nil
 }

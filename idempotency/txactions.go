@@ -96,46 +96,6 @@ func hasNil(v types.AttributeValue) bool {
 	return v == nil
 }
 
-// sizeOf is an item's size as DynamoDB counts it, or less: numbers count by their digits.
-func sizeOf(it item) int {
-	n := 0
-	for name, v := range it {
-		n += len(name) + sizeOfValue(v)
-	}
-	return n
-}
-
-func sizeOfValue(v types.AttributeValue) int {
-	n := 0
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return len(v.Value)
-	case *types.AttributeValueMemberB:
-		return len(v.Value)
-	case *types.AttributeValueMemberN:
-		return (len(v.Value) + 1) / 2
-	case *types.AttributeValueMemberSS:
-		for _, s := range v.Value {
-			n += len(s)
-		}
-	case *types.AttributeValueMemberNS:
-		for _, s := range v.Value {
-			n += (len(s) + 1) / 2
-		}
-	case *types.AttributeValueMemberBS:
-		for _, b := range v.Value {
-			n += len(b)
-		}
-	case *types.AttributeValueMemberL:
-		for _, e := range v.Value {
-			n += 1 + sizeOfValue(e)
-		}
-	case *types.AttributeValueMemberM:
-		n += sizeOf(v.Value)
-	}
-	return n
-}
-
 func cloneItem(it item) item {
 	if it == nil {
 		return nil

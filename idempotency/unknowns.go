@@ -58,7 +58,7 @@ func (r *Runner) records(ctx context.Context, filter string) iter.Seq2[Record, e
 				return
 			}
 			for _, it := range p.items {
-				if rec, err := r.record(it); !yield(rec, err) {
+				if _, rec, err := r.record(it); !yield(rec, err) {
 					return
 				}
 			}

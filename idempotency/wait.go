@@ -27,7 +27,7 @@ func (c *call) wait(ctx context.Context, rec *record) (found, claimable *record,
 	waiting, cancel := context.WithDeadline(ctx, c.r.toContext(until))
 	defer cancel()
 	for n := 0; ; n++ {
-		if !sleep(waiting, c.r.table.backoff(n, pollMin, pollMax)) {
+		if !sleep(waiting, c.r.table.backoff(n, pollMin)) {
 			c.emit(ctx, KindWaited, rec.number, began, nil)
 			err := ErrInProgress
 			if cause := context.Cause(ctx); cause != nil {

@@ -71,7 +71,7 @@ func (s *scene) works() {
 
 // tooLong is elsewhere with a result that is not stored.
 func (s *scene) tooLong() {
-	s.elsewhere(func(context.Context) (any, error) { return strings.Repeat("x", 500<<10), nil })
+	s.elsewhere(func(context.Context) (any, error) { return strings.Repeat("x", 8<<20), nil })
 }
 
 // outlives lets the lease of the handler that calls it end.
@@ -237,7 +237,7 @@ func inner(how string) sceneHandler {
 		}
 		switch how {
 		case "not stored":
-			_ = do(ctx, func() (string, error) { return strings.Repeat("x", 500<<10), nil })
+			_ = do(ctx, func() (string, error) { return strings.Repeat("x", 8<<20), nil })
 			return do(ctx, func() (string, error) { return "", nil })
 		case "lost":
 			short, cancel := context.WithTimeout(ctx, time.Second)

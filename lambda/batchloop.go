@@ -15,10 +15,16 @@ import (
 const answerTime = 100 * time.Millisecond
 
 // Why a message is not started.
-var (
-	errNoTime  = fmt.Errorf("%w: too little time is left", ErrSkipped)
-	errStopped = fmt.Errorf("%w: the handler has panicked with another one", ErrSkipped)
+const (
+	errNoTime  skippedError = "too little time is left"
+	errStopped skippedError = "the handler has panicked with another one"
 )
+
+// skippedError says why; it is an [ErrSkipped].
+type skippedError string
+
+func (e skippedError) Error() string { return ErrSkipped.Error() + ": " + string(e) }
+func (e skippedError) Unwrap() error { return ErrSkipped }
 
 // process runs the messages of a batch and returns the indexes of those that have failed, in order. There is one loop for all
 // sources: a lane is a row of messages that run one after the other, up to the first that fails, and lanes run side by side.

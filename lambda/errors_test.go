@@ -203,7 +203,7 @@ func TestWrap_ErrorTypeTellsTheCases(t *testing.T) {
 		{"IdempotencyNoBody", idempotency.ErrNoBody, func(t *testing.T, _ fixture, pay payer) {
 			t.Helper()
 			_, _ = pay(localtest.Invocation(t, time.Minute), func(context.Context) (string, error) {
-				return strings.Repeat("x", 400<<10), nil
+				return strings.Repeat("x", 8<<20), nil
 			})
 		}, again},
 		{"IdempotencyBadRecord", idempotency.ErrBadRecord, func(t *testing.T, f fixture, pay payer) {

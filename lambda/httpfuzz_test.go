@@ -3,9 +3,7 @@ package lambda_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,46 +144,6 @@ func FuzzHTTPEvent(f *testing.F) {
 		for name, door := range doors {
 			if _, err := door(localtest.Invocation(t, time.Minute), event); err != nil {
 				t.Errorf("%s: %v", name, err)
-			}
-		}
-	})
-}
-
-// BenchmarkHTTP is what the HTTP contract adds to Wrap, for a body of 1 KB.
-func BenchmarkHTTP(b *testing.B) {
-	body := `{"text":"` + strings.Repeat("x", 1000) + `"}`
-	b.Run("Wrap", func(b *testing.B) {
-		f := newFixture(b, idempotency.Config{})
-		n := 0
-		h := lambda.Wrap(f.Runner, func(_ context.Context, e json.RawMessage) (idempotency.Request, error) {
-			n++
-			return idempotency.Request{Operation: "pay", Scope: "alice", Key: fmt.Sprint("k", n), Input: e}, nil
-		}, func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			return json.RawMessage(`{"ok":true}`), nil
-		})
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := h(b.Context(), json.RawMessage(body)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("HTTPAPI", func(b *testing.B) {
-		f := newFixture(b, idempotency.Config{})
-		n := 0
-		h := lambda.HTTPAPI(f.Runner, lambda.HTTPConfig{Operation: "pay", Request: func(_ context.Context, _ *lambda.HTTPRequest, r *idempotency.Request) error {
-			r.Scope = "alice"
-			return nil
-		}}, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-			return events.APIGatewayV2HTTPResponse{StatusCode: 201, Headers: map[string]string{"Content-Type": "application/json"}, Body: `{"ok":true}`}, nil
-		})
-		b.ReportAllocs()
-		for b.Loop() {
-			n++
-			e := events.APIGatewayV2HTTPRequest{RouteKey: "POST /payments", RawPath: "/payments", Body: body, Headers: map[string]string{"content-type": "application/json", "idempotency-key": fmt.Sprint("k", n)}}
-			e.RequestContext.HTTP.Method = "POST"
-			if r, err := h(b.Context(), e); err != nil || r.StatusCode != http.StatusCreated {
-				b.Fatal(r, err)
 			}
 		}
 	})

@@ -1,12 +1,8 @@
 package lambda
 
 import (
-	"encoding/base32"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -124,39 +120,57 @@ func TimedKey(key string) error {
 
 // keyTime is when a key was made, of keys that begin with the time: UUIDs of version 7 (RFC 9562) and ULIDs.
 func keyTime(key string) (time.Time, bool) {
-	if uuid7.MatchString(key) {
-		return millis(hex.DecodeString(key[:8] + key[9:13]))
-	}
-	if ulid.MatchString(key) {
-		// 48 bits of milliseconds in ten characters of five: two bits more than there are, at the left.
-		return millis(ulidTime(strings.ToUpper(key[:10])))
+	switch {
+	case looksLike(key, "xxxxxxxx-xxxx-7xxx-vxxx-xxxxxxxxxxxx"):
+		return time.UnixMilli(read(key[:8]+key[9:13], hexDigits)), true
+	case looksLike(key, "tccccccccccccccccccccccccc"):
+		return time.UnixMilli(read(key[:10], crockford)), true
 	}
 	return time.Time{}, false
 }
 
-var (
-	uuid7 = regexp.MustCompile(`^(?i)[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-	ulid  = regexp.MustCompile(`^(?i)[0-7][0-9a-hjkmnp-tv-z]{25}$`)
+// The digits of UUIDs and ULIDs, which may be capitals too.
+const (
+	hexDigits = "0123456789abcdef"
+	crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 )
 
-var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
-
-func ulidTime(text string) ([]byte, error) {
-	// Base 32 reads from the left: six characters more of nothing make whole bytes, and 50 bits of 80 are the time.
-	b, err := crockford.DecodeString(text + "000000")
-	if err != nil {
-		return nil, err
+// looksLike compares a key with a form: x is a hexadecimal digit, v one of a variant, c one of base 32 and t the first of these,
+// which has three bits. By hand, since a regular expression would be compiled at the start of each function.
+func looksLike(key, form string) bool {
+	if len(key) != len(form) {
+		return false
 	}
-	var wide [8]byte
-	copy(wide[:], b)
-	bits := binary.BigEndian.Uint64(wide[:]) >> (64 - 50)
-	binary.BigEndian.PutUint64(wide[:], bits)
-	return wide[2:], nil
+	for i := range len(form) {
+		digits := form[i : i+1]
+		switch digits {
+		case "x":
+			digits = hexDigits
+		case "v":
+			digits = hexDigits[8:12]
+		case "c":
+			digits = crockford
+		case "t":
+			digits = crockford[:8]
+		}
+		if strings.IndexByte(digits, lower(key[i])) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
-func millis(b []byte, err error) (time.Time, bool) {
-	if err != nil || len(b) != 6 {
-		return time.Time{}, false
+// read is the number that the digits are.
+func read(text, digits string) (n int64) {
+	for i := range len(text) {
+		n = n*int64(len(digits)) + int64(strings.IndexByte(digits, lower(text[i])))
 	}
-	return time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, b...)))), true //nolint:gosec // 48 bits
+	return n
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }

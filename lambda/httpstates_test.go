@@ -260,9 +260,9 @@ func TestHTTP_Unreplayable(t *testing.T) {
 	t.Parallel()
 	atEachDoor(t, lambda.HTTPConfig{}, func(t *testing.T, f fixture, open func(lambda.HTTPConfig, handling) gate) {
 		g := open(lambda.HTTPConfig{}, func(context.Context, *lambda.HTTPRequest) (reaction, error) {
-			return reaction{status: 200, body: strings.Repeat("x", 400<<10)}, nil
+			return reaction{status: 200, body: strings.Repeat("x", 8<<20)}, nil
 		})
-		if r := must(t, g, pay("large")); r.status != 200 || len(r.body) != 400<<10 {
+		if r := must(t, g, pay("large")); r.status != 200 || len(r.body) != 8<<20 {
 			t.Errorf("the first answer: %d with %d bytes", r.status, len(r.body))
 		}
 		wantProblem(t, must(t, g, pay("large")), 409, "outcome_not_stored", false)

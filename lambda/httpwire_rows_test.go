@@ -116,12 +116,15 @@ var wireRows = []struct {
 			w.wantRuns(t, order, n+1)
 		}
 	}},
-	{"too-large", func(t *testing.T, w *wire, order string) {
+	{"large", func(t *testing.T, w *wire, order string) { // C33
 		c := paying(order, errand{Size: 500 << 10})
-		if r := ask(t, w.url, c); r.status != 201 || len(r.body) < 500<<10 {
-			t.Errorf("got %d with %d bytes", r.status, len(r.body))
+		first, again := ask(t, w.url, c), ask(t, w.url, c)
+		if first.status != 201 || len(first.body) < 500<<10 {
+			t.Errorf("got %d with %d bytes", first.status, len(first.body))
 		}
-		wantProblem(t, ask(t, w.url, c), 409, "outcome_not_stored", false)
+		if again.status != 201 || again.body != first.body || again.header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("the replay: %d with %d bytes", again.status, len(again.body))
+		}
 		w.wantRuns(t, order, 1)
 	}},
 	{"not-recorded", func(t *testing.T, w *wire, order string) { // C18

@@ -92,7 +92,7 @@ func (s *series) add(e idempotency.Event) {
 	latency := map[idempotency.Kind]string{
 		idempotency.KindAcquired: "AcquireLatency", idempotency.KindExpired: "AcquireLatency", idempotency.KindTakenOver: "AcquireLatency",
 		idempotency.KindCompleted: "HandlerLatency", idempotency.KindFailed: "HandlerLatency",
-		idempotency.KindReplayed: "ReplayLatency",
+		idempotency.KindReplayed: "ReplayLatency", idempotency.KindCached: "ReplayLatency",
 	}[e.Kind]
 	if latency != "" {
 		s.latencies[latency] = append(s.latencies[latency], float64(max(e.Duration, 0).Microseconds())/1000)

@@ -122,9 +122,9 @@ func TestMetrics_OneLineForEachInvocation(t *testing.T) {
 		}
 	}
 	invoke(t, h, `{"id":"o1","customer":"c1"}`)
-	wantLines(t, out, "pay: ReplayLatency x1, Replayed 1")
+	wantLines(t, out, "pay: ReplayLatency x1, Replayed 1, WriteUnits 1")
 	invoke(t, h, `{"id":"o1","customer":"c1","amount":2}`)
-	wantLines(t, out, "pay: Mismatch 1")
+	wantLines(t, out, "pay: Mismatch 1, WriteUnits 1")
 }
 
 // A batch is one invocation; CloudWatch takes 100 values of a metric out of a line.

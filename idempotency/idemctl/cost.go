@@ -14,15 +14,16 @@ import (
 
 func costCommand() *command {
 	return &command{
-		name: "cost", args: "-rate 1000 [-retries 5%] [-size 2KB] [-retention 24h] [-unknown-scan 5m]", summary: "Say what a load costs, by DynamoDB's list prices", timeout: 0,
+		name: "cost", args: "-rate 1000 [-retries 5%] [-size 2KB] [-retention 24h] [-read-first] [-unknown-scan 5m]", summary: "Say what a load costs, by DynamoDB's list prices", timeout: 0,
 		more: `
 It asks nobody, and needs no rights. Compare with the bill; the prices are those of us-east-1, on demand.`,
 		define: func(fs *flag.FlagSet) func(context.Context, *program, []string) error {
 			c := &coster{load: load{Retries: 0.05, Size: 2000, Retention: idempotency.DefaultRetention}}
 			fs.Float64Var(&c.load.Rate, "rate", 0, "first requests a `second`; required")
 			fs.Func("retries", "how many of them come again, as 5% or 0.05, a `share` (default 5%)", func(s string) error { return readShare(s, &c.load.Retries) })
-			fs.Func("size", "of a record with its outcome, a `size` such as 2KB or 2048 (default 2KB)", func(s string) error { return readSize(s, &c.load.Size) })
+			fs.Func("size", "of what is stored of an answer, compressed, with its record, a `size` such as 2KB or 2048 (default 2KB)", func(s string) error { return readSize(s, &c.load.Size) })
 			fs.DurationVar(&c.load.Retention, "retention", c.load.Retention, "how long an outcome is kept, a `time`")
+			fs.BoolVar(&c.load.ReadFirst, "read-first", false, "the requests have Request.ReadFirst: a replay is a read, and a first run has one more")
 			fs.DurationVar(&c.load.UnknownScan, "unknown-scan", 0, "scan for unknown outcomes once in this `time`")
 			fs.BoolVar(&c.json, "json", false, "write JSON")
 			return c.run
@@ -53,19 +54,26 @@ func (c *coster) run(_ context.Context, p *program, args []string) error {
 			load
 			price
 			Assumed []string `json:"assumed"`
-		}{l, l.price(), assumed()}, "  ")
+		}{l, l.price(), l.assumed()}, "  ")
 	}
 	l.write(p)
 	return nil
 }
 
-func assumed() []string {
+func (l load) assumed() []string {
+	readFirst := "no request reads its record first; -read-first says what that costs"
+	if l.ReadFirst {
+		readFirst = "every request reads its record first (Request.ReadFirst), eventually consistent"
+	}
 	return []string{
 		fmt.Sprintf("us-east-1 on demand, list prices of 2025: $%v a million write units, $%v a million read units, $%v a GB and month; a month is 30 days", writePrice, readPrice, storagePrice),
 		"the load is even, and every retry comes after the first answer, inside the window",
-		fmt.Sprintf("a claim has at most %d bytes; KB is 1000 bytes, units are DynamoDB's: 1024 bytes written, 4096 read", claimSize),
-		"records go when they expire; time to live may take days longer, and storage grows with it",
-		"no steps, staged writes, indexes, backups or replicas, which cost more; no reads first (Request.ReadFirst), which make replays cheaper",
+		readFirst,
+		fmt.Sprintf("Config.Inline is the default: a record with its answer has up to %d bytes; a longer answer is in items of up to %d beside a record of %d", inlineRecord, besideAnswer, pointerSize),
+		"an answer is compressed before that, where it saves a write unit: -size is what is left of it, with the record",
+		fmt.Sprintf("a claim has at most %d bytes; KB is 1000 bytes, units are DynamoDB's: %d bytes written, %d read", claimSize, writeUnit, readUnit),
+		fmt.Sprintf("records go when they expire, and what is beside them %s later; time to live may take days longer, and storage grows with it", span(besideLonger)),
+		"no steps, staged writes, indexes, backups or replicas, which cost more; no cache (Config.Cache), which makes replays cheaper",
 	}
 }
 
@@ -73,10 +81,13 @@ func (l load) write(p *program) {
 	c := l.price()
 	t := newTable(p.stdout)
 	t.row("requests", grouped(c.Requests)+" a second")
-	t.row("records", grouped(c.RecordsADay)+" a day, "+grouped(c.Records)+" in the table")
+	t.row("records", grouped(c.RecordsADay)+" a day, "+grouped(c.Records)+" in the table, "+c.answers())
 	t.row("storage", fmt.Sprintf("%s GB, billed as %s GB", short(c.Data), short(c.Billed)))
-	t.row("write units", fmt.Sprintf("%s a first run, %s a replay; %s a second%s", short(c.FirstUnits), short(c.ReplayUnits), grouped(c.WriteUnits), overQuota(c.WriteUnits)))
-	t.row("read units", fmt.Sprintf("%s a scan for unknown outcomes%s", grouped(c.ScanUnits), l.pace(c)))
+	t.row("write units", perRequest(c.FirstUnits, c.ReplayUnits, c.WriteUnits))
+	if c.ReadUnits > 0 {
+		t.row("read units", perRequest(c.FirstReads, c.ReplayReads, c.ReadUnits))
+	}
+	t.row("a scan", fmt.Sprintf("%s read units, for unknown outcomes%s", grouped(c.ScanUnits), l.pace(c)))
 	t.row()
 	t.row("a million first runs", dollars(c.MillionFirsts))
 	t.row("a million replays", dollars(c.MillionReplays))
@@ -84,6 +95,9 @@ func (l load) write(p *program) {
 	t.row("a scan", dollars(c.ScanPrice))
 	t.row()
 	t.row("writes", dollars(c.WritesAMonth)+" a month")
+	if c.ReadUnits > 0 {
+		t.row("reads", dollars(c.ReadsAMonth)+" a month")
+	}
 	t.row("storage", dollars(c.StorageAMonth)+" a month")
 	if l.UnknownScan > 0 {
 		t.row("scans", dollars(c.ScansAMonth)+" a month")
@@ -91,16 +105,31 @@ func (l load) write(p *program) {
 	t.row("together", dollars(c.Month)+" a month")
 	t.flush()
 	say(p.stdout, "\nAssumed:\n")
-	for _, a := range assumed() {
+	for _, a := range l.assumed() {
 		say(p.stdout, "  - %s\n", a)
 	}
+}
+
+// answers says where they are.
+func (c price) answers() string {
+	switch c.Items {
+	case 1:
+		return "with their answers"
+	case 2:
+		return "each with its answer in an item beside it"
+	}
+	return fmt.Sprintf("each with its answer in %v items beside it", c.Items-1)
+}
+
+func perRequest(first, replay, second float64) string {
+	return fmt.Sprintf("%s a first run, %s a replay; %s a second%s", short(first), short(replay), grouped(second), overQuota(second))
 }
 
 func (l load) pace(c price) string {
 	if l.UnknownScan == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", one each %s: %s a second%s", span(l.UnknownScan), grouped(c.ScanRate), overQuota(c.ScanRate))
+	return fmt.Sprintf("; one each %s: %s a second%s", span(l.UnknownScan), grouped(c.ScanRate), overQuota(c.ScanRate))
 }
 
 func overQuota(units float64) string {
@@ -161,21 +190,13 @@ func readShare(s string, to *float64) error {
 	return nil
 }
 
-// readSize reads 2KB (2000 bytes), 2KiB (2048) or bytes.
+// readSize reads 2KB (2000 bytes), 2KiB (2048), the same with M, or bytes.
 func readSize(s string, to *float64) error {
-	number, unit := strings.TrimRight(s, "kKiB"), 1.0
-	switch s[len(number):] {
-	case "", "B":
-	case "KB", "kB":
-		unit = 1000
-	case "KiB":
-		unit = 1024
-	default:
-		unit = 0
-	}
+	number := strings.TrimRight(s, "kKMiB")
+	unit, ok := map[string]float64{"": 1, "B": 1, "KB": 1000, "kB": 1000, "KiB": 1 << 10, "MB": 1e6, "MiB": 1 << 20}[s[len(number):]]
 	f, err := strconv.ParseFloat(number, 64)
-	if f *= unit; err != nil || !(f >= 1 && f <= 400<<10) {
-		return fmt.Errorf("must be a size from 1 byte to 400KiB, DynamoDB's limit, such as 2KB or 2048")
+	if f *= unit; err != nil || !ok || !(f >= 1 && f <= maxAnswer) {
+		return fmt.Errorf("must be a size from 1 byte to %v MiB, the most that is stored of an answer, such as 2KB or 2048", float64(maxAnswer)/(1<<20))
 	}
 	*to = f
 	return nil

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // The list prices of DynamoDB on demand in us-east-1, in dollars, without its free tier; as seen on pages of third parties in
 // 2025. Other regions are dearer, by up to a half.
@@ -16,23 +13,21 @@ const (
 // How DynamoDB counts, by its documentation.
 const (
 	writeUnit  = 1024   // bytes of the item that is written, or that a failed condition has found, begun ones counting whole
-	readUnit   = 4096   // bytes; a scan adds up what it reads, and costs half
+	readUnit   = 4096   // bytes of an item, begun ones counting whole, at half a unit; a scan adds up what it reads
 	overhead   = 100    // bytes of each item that storage is billed for besides
 	tableUnits = 40_000 // read units, and write units, that a table on demand has a second, unless a quota is raised
 	day        = 24 * time.Hour
 	month      = 30 * day
 )
 
-// claimSize is what a record has before its outcome: one write unit, unless its ref and steps are long.
-const claimSize = 600
-
 // load is what is asked of a table.
 type load struct {
 	Rate        float64       `json:"rate"`           // first requests a second
 	Retries     float64       `json:"retries"`        // of these, how many come again
-	Size        float64       `json:"sizeBytes"`      // of a record with its outcome
+	Size        float64       `json:"sizeBytes"`      // of an answer as it is stored, with its record
 	Retention   time.Duration `json:"-"`              // of an outcome
 	UnknownScan time.Duration `json:"-"`              // between two scans for unknowns; 0: none
+	ReadFirst   bool          `json:"readFirst"`      // as Request.ReadFirst
 	Hours       float64       `json:"retentionHours"` // Retention, for a program
 	ScanMinutes float64       `json:"unknownScanMinutes,omitempty"`
 }
@@ -41,16 +36,21 @@ type load struct {
 type price struct {
 	Requests       float64 `json:"requestsPerSecond"`
 	RecordsADay    float64 `json:"recordsPerDay"`
-	Records        float64 `json:"records"` // in the table, once as many expire as are made
+	Records        float64 `json:"records"`        // in the table, once as many expire as are made
+	Items          float64 `json:"itemsPerRecord"` // itself, and those beside it
 	Data           float64 `json:"storageGB"`
 	Billed         float64 `json:"billedStorageGB"` // with DynamoDB's overhead
 	FirstUnits     float64 `json:"writeUnitsFirstRun"`
 	ReplayUnits    float64 `json:"writeUnitsReplay"`
 	WriteUnits     float64 `json:"writeUnitsPerSecond"`
+	FirstReads     float64 `json:"readUnitsFirstRun"`
+	ReplayReads    float64 `json:"readUnitsReplay"`
+	ReadUnits      float64 `json:"readUnitsPerSecond"`
 	MillionFirsts  float64 `json:"dollarsPerMillionFirstRuns"`
 	MillionReplays float64 `json:"dollarsPerMillionReplays"`
 	Million        float64 `json:"dollarsPerMillionRequests"` // of the mixture
 	WritesAMonth   float64 `json:"dollarsPerMonthWrites"`
+	ReadsAMonth    float64 `json:"dollarsPerMonthReads"`
 	StorageAMonth  float64 `json:"dollarsPerMonthStorage"`
 	ScanUnits      float64 `json:"readUnitsPerScan"`
 	ScanPrice      float64 `json:"dollarsPerScan"`
@@ -59,31 +59,43 @@ type price struct {
 	Month          float64 `json:"dollarsPerMonth"`
 }
 
-// price computes. A first run is two writes, the claim and the outcome, each billed by the larger of the item before and
-// after; a replay is one write whose condition fails, billed by the record that is there.
+// price computes. A first run writes the claim, what is beside the record, and the outcome; each write is billed by the larger
+// of the item before and after. A replay is one write whose condition fails, billed by the record that is there, or one read of
+// the record; and a read of what is beside.
 func (l load) price() price {
 	var p price
-	units := func(bytes float64) float64 { return max(1, math.Ceil(bytes/writeUnit)) }
+	in := layoutOf(l.Size)
+	p.FirstUnits = writeUnits(min(claimSize, in.record)) + in.sum(writeUnits) + writeUnits(in.record)
+	p.ReplayUnits = writeUnits(in.record)
+	p.ReplayReads = in.sum(readUnits)
+	if l.ReadFirst {
+		p.FirstReads = readUnits(0)
+		p.ReplayUnits = 0
+		p.ReplayReads += readUnits(in.record)
+	}
 	p.Requests = l.Rate * (1 + l.Retries)
+	p.WriteUnits = l.Rate * (p.FirstUnits + l.Retries*p.ReplayUnits)
+	p.ReadUnits = l.Rate * (p.FirstReads + l.Retries*p.ReplayReads)
+	p.MillionFirsts = p.FirstUnits*writePrice + p.FirstReads*readPrice
+	p.MillionReplays = p.ReplayUnits*writePrice + p.ReplayReads*readPrice
+	p.Million = (p.MillionFirsts + l.Retries*p.MillionReplays) / (1 + l.Retries)
+
 	p.RecordsADay = l.Rate * day.Seconds()
 	p.Records = l.Rate * l.Retention.Seconds()
-	p.Data = p.Records * l.Size / 1e9
-	p.Billed = p.Records * (l.Size + overhead) / 1e9
-	p.FirstUnits = units(min(claimSize, l.Size)) + units(l.Size)
-	p.ReplayUnits = units(l.Size)
-	perFirst := p.FirstUnits + l.Retries*p.ReplayUnits
-	p.WriteUnits = l.Rate * perFirst
-	p.MillionFirsts = p.FirstUnits * writePrice
-	p.MillionReplays = p.ReplayUnits * writePrice
-	p.Million = perFirst / (1 + l.Retries) * writePrice
-	p.WritesAMonth = p.WriteUnits * month.Seconds() / 1e6 * writePrice
-	p.StorageAMonth = p.Billed * storagePrice
-	p.ScanUnits = p.Records * l.Size / readUnit / 2
+	answers := l.Rate * (l.Retention + besideLonger).Seconds() // in the table, of those that are beside their records
+	p.Items = float64(1 + len(in.beside))
+	p.Data = (p.Records*in.record + answers*in.sum(func(size float64) float64 { return size })) / 1e9
+	p.Billed = p.Data + (p.Records+answers*float64(len(in.beside)))*overhead/1e9
+	p.ScanUnits = p.Data * 1e9 / readUnit / 2
 	p.ScanPrice = p.ScanUnits / 1e6 * readPrice
+
+	p.WritesAMonth = p.WriteUnits * month.Seconds() / 1e6 * writePrice
+	p.ReadsAMonth = p.ReadUnits * month.Seconds() / 1e6 * readPrice
+	p.StorageAMonth = p.Billed * storagePrice
 	if l.UnknownScan > 0 {
 		p.ScanRate = p.ScanUnits / l.UnknownScan.Seconds()
 		p.ScansAMonth = p.ScanPrice * month.Seconds() / l.UnknownScan.Seconds()
 	}
-	p.Month = p.WritesAMonth + p.StorageAMonth + p.ScansAMonth
+	p.Month = p.WritesAMonth + p.ReadsAMonth + p.StorageAMonth + p.ScansAMonth
 	return p
 }

@@ -168,11 +168,11 @@ func TestResolve_Refused(t *testing.T) {
 	f.run(t.Context(), t, args("pay#nothing")...).want(t, exitMissing)
 
 	long := filepath.Join(t.TempDir(), "long")
-	if err := os.WriteFile(long, []byte(`"`+strings.Repeat("x", 400<<10)+`"`), 0o600); err != nil {
+	if err := os.WriteFile(long, []byte(`"`+strings.Repeat("x", 8<<20)+`"`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	unknown := f.unknown(t, "4")
-	f.run(t.Context(), t, "resolve", unknown, "-as", "completed", "-value-file", long, "-yes").want(t, exitRefused, "cannot be recorded", "401408 bytes")
+	f.run(t.Context(), t, "resolve", unknown, "-as", "completed", "-value-file", long, "-yes").want(t, exitRefused, "cannot be recorded", "over 7.5 MB")
 }
 
 // Another attempt owns the record, or has ended, between the look and the write.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/oncekey/oncekey/idempotency"
@@ -42,7 +43,7 @@ func TestRequest_ScopeAndKeyComeFromThePayment(t *testing.T) {
 	t.Parallel()
 	got, err := request(t.Context(), aPayment())
 	want := idempotency.Request{Operation: "create-payment-event", Scope: "c1", Key: "k1", Ref: "order 17"}
-	if err != nil || got != want {
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("request %+v, %v, want %+v", got, err, want)
 	}
 }
