@@ -15,7 +15,8 @@ LAMBDA  := GOOS=linux GOARCH=arm64
 BUILD   := CGO_ENABLED=0 go build -tags lambda.norpc -trimpath -ldflags '-s -w'
 FUNCTIONS := ./lambda/payments ./lambda/quickstart
 # ./... leaves dot folders out.
-PACKAGES := ./... ./.ci/dashboard ./.ci/differences ./.ci/readme ./.ci/snippets ./.ci/words
+PACKAGES := ./... ./.ci/bench ./.ci/coldstart/... ./.ci/cost ./.ci/dashboard ./.ci/differences ./.ci/peers/... ./.ci/readme \
+	./.ci/snippets ./.ci/words
 
 ARTIFACTS_DIR ?= .cache/build
 FUZZTIME      ?= 30s
@@ -105,8 +106,18 @@ fuzz: ## Run each fuzz target for FUZZTIME.
 	.ci/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: ## Run the benchmarks.
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## Hold the library to its budgets, against calls written by hand; WRITE=file.md keeps the tables. Two minutes; valgrind or perf count instructions.
+	go run ./.ci/bench $(if $(WRITE),-write '$(WRITE)')
+
+.PHONY: bench-peers
+bench-peers: ## Compare with Powertools (TypeScript and Python) on the embedded DynamoDB; WRITE=file.md keeps the table. Two minutes, fetches 90 MB.
+	.ci/peers/run $(if $(WRITE),-write '$(WRITE)')
+
+.PHONY: cost coldstart
+cost: ## Bill a request of each path and size, and write the tables into README.md.
+	go run ./.ci/cost -write README.md
+coldstart: ## Measure what the library adds to a function's start and size; fails above the budgets.
+	go run ./.ci/coldstart
 
 .PHONY: stress
 stress: ## Run the tests that match RUN, COUNT times, with the race detector.
@@ -140,6 +151,7 @@ docs: drawn
 	go run ./.ci/words
 	go run ./.ci/snippets
 	go run ./.ci/readme
+	go run ./.ci/cost -check README.md
 	@cmp .cache/dashboard.svg lambda/payments/dashboard.svg || { echo 'the dashboard has changed: make dashboard' >&2; exit 1; }
 cover:
 	mkdir -p .cache

@@ -92,7 +92,7 @@ func TestMakefile(t *testing.T) {
 		"make check":              true,
 		"make cover":              true, // check needs it
 		"make emulator":           true,
-		"make bench":              false, // .ci/run does not come to it
+		"make fuzz":               false, // .ci/run does not come to it
 		"make nonsense":           false,
 		"lambda.TestClientsPage":  true,
 		"lambda.TestNoSuchThing":  false,
