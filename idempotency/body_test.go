@@ -108,7 +108,7 @@ func TestBody_Bounds(t *testing.T) {
 					if it.text("encoding") != "none" || it.has("data") || it.has("body") {
 						t.Errorf("the record is %v", it)
 					}
-					wantCause(t, err, "7.5 MB")
+					wantCause(t, err, "7.5 MiB")
 					w.wantNoBody(t, req)
 					return
 				case err != nil:

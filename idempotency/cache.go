@@ -41,7 +41,8 @@ func (c *call) cached() *record {
 	if !ok || found.rec.expired(now) || c.match(found.rec) != nil {
 		return nil
 	}
-	if maxAge := c.r.cache.maxAge; maxAge > 0 && now.Sub(found.since) >= maxAge {
+	age := now.Sub(found.since) // less than none: the clock has been put back, and nothing is known of it
+	if maxAge := c.r.cache.maxAge; maxAge > 0 && (age < 0 || age >= maxAge) {
 		return nil
 	}
 	c.hit = true
@@ -53,7 +54,7 @@ func (c *call) remember(rec *record, data []byte) {
 	if c.r.cache == nil || len(c.ids) > 1 || c.hit || len(data) > cacheBody {
 		return
 	}
-	own := rec.withBody(stored{encoding: packing{ref: rec.body.encoding.ref}, data: data})
+	own := rec.withBody(stored{encoding: packing{reference: rec.body.encoding.reference}, data: data})
 	c.r.cache.records.Add(c.id, remembered{own, c.r.wallNow()})
 }
 

@@ -47,7 +47,7 @@ func TestCodecAdverse_SealHangs(t *testing.T) {
 func TestCodecAdverse_ReadAsAnotherThing(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]item{
-		"as a reference": {"encoding": text("ref+sealed")},
+		"as a reference": {"encoding": text("reference+sealed")},
 		"as a failure":   {"status": text("FAILED")},
 		"as deflated":    {"encoding": text("deflate+sealed")},
 	} {

@@ -29,7 +29,7 @@ func TestCodec_SealFails(t *testing.T) {
 		"result":         {broken, returns("paid"), "paid", "the key service is away"},
 		"long result":    {broken, returns(noise(10 << 10)), noise(10 << 10), "the key service is away"},
 		"failure":        {broken, fails(idempotency.Terminal(errPlain)), "", "the key service is away"},
-		"grows too long": {large, returns("paid"), "paid", "over 7.5 MB"},
+		"grows too long": {large, returns("paid"), "paid", "over 7.5 MiB"},
 	} {
 		for _, mode := range []idempotency.TxMode{0, idempotency.Claimed, idempotency.SingleShot} {
 			t.Run(fmt.Sprintf("%s/mode %d", name, mode), func(t *testing.T) {

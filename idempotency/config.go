@@ -82,7 +82,8 @@ type Config struct {
 	Lease time.Duration
 
 	// Reserve is the time kept back for recording the outcome: the handler's context ends that long before the
-	// caller's. Defaults to a tenth of the time left, at least 50 ms and at most 1 s.
+	// caller's. A quarter of it, at most 100 ms, is for the answer: what is told at the deadline nobody hears. Defaults to a
+	// tenth of the time left, at least 50 ms and at most 1 s.
 	Reserve time.Duration
 
 	// Wait is how long a concurrent duplicate waits for the first attempt's answer before it gets
@@ -114,9 +115,10 @@ type Config struct {
 	Secrets [][]byte
 
 	// Inline is the longest answer, in bytes as it is stored, that is kept in the record itself. A longer one is kept in items
-	// beside it, up to 7.5 MB: that costs a call and a write unit more in a first run, a read more in a replay, and saves each
+	// beside it, up to 7.5 MiB: that costs a call and a write unit more in a first run, a read more in a replay, and saves each
 	// replay the write units of the answer's size, which DynamoDB bills for a condition that fails. Defaults to
-	// [DefaultInline], 1.5 KB, with which no replay is billed more than two write units; at most 392 KB. An answer of more
+	// [DefaultInline], 1.5 KB, with which a replay is billed at most two write units, unless operation and ref are long; at most
+	// 392 KB. An answer of more
 	// than half a KB is compressed before, where that saves a write unit.
 	Inline int
 
@@ -124,7 +126,8 @@ type Config struct {
 	Codec Codec
 
 	// Cache is how many recorded outcomes of up to 64 KB the process remembers, to replay them without asking the table.
-	// What the memory holds is not lost when a record is deleted: see CacheMaxAge. Defaults to 0, none.
+	// What the memory holds is not lost when a record is deleted: see CacheMaxAge. While there are several Secrets nothing is
+	// remembered. Defaults to 0, none.
 	Cache int
 
 	// CacheMaxAge is how long an outcome is remembered at most. Defaults to no limit but its window's end.
@@ -239,9 +242,11 @@ func (c Config) validate() error {
 	if c.CacheMaxAge > 0 && c.Cache == 0 {
 		return invalid("Config.CacheMaxAge", c.CacheMaxAge.String(), "goes with a Cache")
 	}
-	sealer, ok := c.Codec.(*Sealer)
-	if v := reflect.ValueOf(c.Codec); v.IsValid() && v.Kind() == reflect.Pointer && v.IsNil() || ok && len(sealer.keys) == 0 {
-		return invalid("Config.Codec", fmt.Sprintf("a %T without keys", c.Codec), "a Sealer is made with NewSealer, whose error must be looked at")
+	if sealer, ok := c.Codec.(*Sealer); ok && (sealer == nil || len(sealer.keys) == 0) {
+		return invalid("Config.Codec", "a Sealer without keys", "is made with NewSealer, whose error must be looked at")
+	}
+	if v := reflect.ValueOf(c.Codec); v.IsValid() && v.Kind() == reflect.Pointer && v.IsNil() {
+		return invalid("Config.Codec", fmt.Sprintf("a nil %T", c.Codec), "must not be nil")
 	}
 	for i, secret := range c.Secrets {
 		if plain := len(secret) == 0 && len(c.Secrets) > 1; len(secret) < minSecret && !plain {

@@ -10,8 +10,9 @@ import (
 // the record's lease, compared by the table, decides who owns it.
 //
 //	lease end        = context's deadline + clock margin, or start + Config.Lease
-//	hard deadline    = context's deadline, but not after lease end - clock margin
-//	handler deadline = hard deadline - reserve
+//	end              = context's deadline, but not after lease end - clock margin
+//	hard deadline    = end - a quarter of the reserve, at most 100 ms, for the answer; = end, where the context has no deadline
+//	handler deadline = end - reserve
 type deadlines struct {
 	start    time.Time // by the Runner's clock, and the three below too
 	handler  time.Time
@@ -19,6 +20,10 @@ type deadlines struct {
 	leaseEnd time.Time
 	reserve  time.Duration
 }
+
+// answerTime is the most that is kept of the reserve for the answer, a quarter otherwise: Lambda kills the process at the context's
+// deadline, and what is said then nobody hears.
+const answerTime = 100 * time.Millisecond
 
 // wallNow reads the Runner's clock without its monotonic part, which stands still while a sandbox is frozen.
 func (r *Runner) wallNow() time.Time { return r.cfg.Now().Round(0) }
@@ -28,7 +33,8 @@ func (r *Runner) plan(ctx context.Context) (deadlines, error) {
 	d := deadlines{start: r.wallNow()}
 	lease := r.cfg.Lease
 	left := maxRetention
-	if deadline, ok := ctx.Deadline(); ok {
+	deadline, limited := ctx.Deadline()
+	if limited {
 		// The context's timer runs by the process's clock, whatever the Runner's says; so does this.
 		left = min(time.Until(deadline.Round(0)), maxRetention)
 		if lease == 0 {
@@ -56,6 +62,9 @@ func (r *Runner) plan(ctx context.Context) (deadlines, error) {
 	d.leaseEnd = d.start.Add(lease)
 	d.hard = d.start.Add(left)
 	d.handler = d.hard.Add(-d.reserve)
+	if limited {
+		d.hard = d.hard.Add(-min(answerTime, d.reserve/4))
+	}
 	if !d.start.Before(d.handler) {
 		return d, fmt.Errorf("%w: %s left, of which %s are kept to record the outcome", ErrNoTime, max(left, 0), d.reserve)
 	}
@@ -102,14 +111,15 @@ func (r *Runner) ending(ctx context.Context, d deadlines) context.Context {
 	if latest := now.Add(maxTrying); end.After(latest) {
 		end = latest
 	}
-	if earliest := now.Add(d.reserve); end.Before(earliest) {
-		end = earliest
+	if !now.Before(end) {
+		end = now.Add(d.reserve)
 	}
 	return before(context.WithoutCancel(ctx), r.toContext(end))
 }
 
 // bounded is a context with an earlier deadline and without a timer of its own. What is done in it are calls of the table,
-// each of which has one ([limitCall]), and pauses between them ([sleep]).
+// each of which has one ([limitCall]), and pauses between them ([sleep]). Whatever else waits on it needs a timer of its own: its
+// Done does not close at its end.
 type bounded struct {
 	context.Context //nolint:containedctx // it is one
 	end             time.Time
@@ -122,4 +132,12 @@ func before(ctx context.Context, end time.Time) context.Context {
 		return ctx
 	}
 	return bounded{ctx, end}
+}
+
+// leaving is a shorter ending, of a write that another one follows if it fails: half of the reserve is left for that one.
+func (r *Runner) leaving(ending context.Context, d deadlines) context.Context {
+	if deadline, ok := ending.Deadline(); ok {
+		return before(ending, deadline.Add(-d.reserve/2))
+	}
+	return ending
 }

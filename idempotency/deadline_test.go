@@ -15,26 +15,27 @@ func TestPlan_Formulas(t *testing.T) {
 	t.Parallel()
 	const none = -1
 	for _, row := range []struct {
-		name            string
-		lease, reserve  time.Duration // of the Config
-		left            time.Duration // to the context's deadline
-		wantLease, hard time.Duration
-		wantReserve     time.Duration
+		name           string
+		lease, reserve time.Duration // of the Config
+		left           time.Duration // to the context's deadline
+		wantLease, end time.Duration
+		wantReserve    time.Duration
+		answer         time.Duration
 	}{
-		{"Lambda's default of 3 s", 0, 0, 3 * time.Second, 5 * time.Second, 3 * time.Second, 300 * time.Millisecond},
-		{"15 minutes", 0, 0, 15 * time.Minute, 15*time.Minute + 2*time.Second, 15 * time.Minute, time.Second},
-		{"a tenth", 0, 0, 9 * time.Second, 11 * time.Second, 9 * time.Second, 900 * time.Millisecond},
-		{"at most 1 s", 0, 0, 11 * time.Second, 13 * time.Second, 11 * time.Second, time.Second},
-		{"at least 50 ms", 0, 0, 400 * time.Millisecond, 2400 * time.Millisecond, 400 * time.Millisecond, 50 * time.Millisecond},
-		{"its own reserve", 0, 2 * time.Second, 30 * time.Second, 32 * time.Second, 30 * time.Second, 2 * time.Second},
-		{"its own, below 50 ms", 0, time.Millisecond, time.Second, 3 * time.Second, time.Second, time.Millisecond},
+		{"Lambda's default of 3 s", 0, 0, 3 * time.Second, 5 * time.Second, 3 * time.Second, 300 * time.Millisecond, 75 * time.Millisecond},
+		{"15 minutes", 0, 0, 15 * time.Minute, 15*time.Minute + 2*time.Second, 15 * time.Minute, time.Second, 100 * time.Millisecond},
+		{"a tenth", 0, 0, 9 * time.Second, 11 * time.Second, 9 * time.Second, 900 * time.Millisecond, 100 * time.Millisecond},
+		{"at most 1 s", 0, 0, 11 * time.Second, 13 * time.Second, 11 * time.Second, time.Second, 100 * time.Millisecond},
+		{"at least 50 ms", 0, 0, 400 * time.Millisecond, 2400 * time.Millisecond, 400 * time.Millisecond, 50 * time.Millisecond, 12500 * time.Microsecond},
+		{"its own reserve", 0, 2 * time.Second, 30 * time.Second, 32 * time.Second, 30 * time.Second, 2 * time.Second, 100 * time.Millisecond},
+		{"its own, below 50 ms", 0, time.Millisecond, time.Second, 3 * time.Second, time.Second, time.Millisecond, 250 * time.Microsecond},
 		// C07: no deadline, and yet an end, for the lease and for the handler.
-		{"no deadline", 0, 0, none, time.Minute, 58 * time.Second, time.Second},
-		{"no deadline, its own lease", 10 * time.Second, 0, none, 10 * time.Second, 8 * time.Second, 800 * time.Millisecond},
-		{"no deadline, its own reserve", 0, 5 * time.Second, none, time.Minute, 58 * time.Second, 5 * time.Second},
+		{"no deadline", 0, 0, none, time.Minute, 58 * time.Second, time.Second, 0},
+		{"no deadline, its own lease", 10 * time.Second, 0, none, 10 * time.Second, 8 * time.Second, 800 * time.Millisecond, 0},
+		{"no deadline, its own reserve", 0, 5 * time.Second, none, time.Minute, 58 * time.Second, 5 * time.Second, 0},
 		// C08: a lease beyond the deadline stays, and the deadline still counts.
-		{"a longer lease", time.Minute, 0, 10 * time.Second, time.Minute, 10 * time.Second, time.Second},
-		{"the shortest lease", 12 * time.Second, 0, 10 * time.Second, 12 * time.Second, 10 * time.Second, time.Second},
+		{"a longer lease", time.Minute, 0, 10 * time.Second, time.Minute, 10 * time.Second, time.Second, 100 * time.Millisecond},
+		{"the shortest lease", 12 * time.Second, 0, 10 * time.Second, 12 * time.Second, 10 * time.Second, time.Second, 100 * time.Millisecond},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -53,11 +54,11 @@ func TestPlan_Formulas(t *testing.T) {
 				if got := d.leaseEnd.Sub(d.start); got != row.wantLease {
 					t.Errorf("the lease is %s, want %s", got, row.wantLease)
 				}
-				if got := d.hard.Sub(d.start); got != row.hard {
-					t.Errorf("the hard deadline is +%s, want +%s", got, row.hard)
+				if got := d.hard.Sub(d.start); got != row.end-row.answer {
+					t.Errorf("the hard deadline is +%s, want +%s", got, row.end-row.answer)
 				}
-				if d.reserve != row.wantReserve || d.hard.Sub(d.handler) != row.wantReserve {
-					t.Errorf("the reserve is %s, the handler ends %s early, want %s", d.reserve, d.hard.Sub(d.handler), row.wantReserve)
+				if got := row.end - d.handler.Sub(d.start); d.reserve != row.wantReserve || got != row.wantReserve {
+					t.Errorf("the reserve is %s, the handler ends %s early, want %s", d.reserve, got, row.wantReserve)
 				}
 				if !d.start.Equal(time.Now()) {
 					t.Errorf("the start is %s", d.start)
@@ -159,7 +160,7 @@ func TestPlan_RunnersClock(t *testing.T) {
 				}
 			}
 			ending := r.ending(ctx, d)
-			if deadline, _ := ending.Deadline(); time.Until(deadline) != 10*time.Second {
+			if deadline, _ := ending.Deadline(); time.Until(deadline) != 9900*time.Millisecond {
 				t.Errorf("%s ahead: ending ends in %s", ahead, time.Until(deadline))
 			}
 		})

@@ -43,7 +43,7 @@ type Result[T any] struct {
 // [Failure], or what Config.Failure makes of it.
 //
 // What JSON does not show of a result (unexported fields, those tagged "-") is not replayed. A result of more than
-// 7.5 MB, or that encoding/json cannot encode or read back, is returned to this caller and recorded without its
+// 7.5 MiB, or that encoding/json cannot encode or read back, is returned to this caller and recorded without its
 // body: later requests get [ErrNoBody] and fn does not run again. So is one that is stored in items of its own
 // ([Config.Inline]) if these cannot be written. [StoreRef] records a reference instead of the result.
 //
@@ -79,7 +79,7 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 				return data, err
 			}
 			var same T
-			if err = known.decode(data, &same); err == nil {
+			if err = undecoded(known.decode(data, &same)); err == nil {
 				value = same
 			}
 			return data, err

@@ -95,8 +95,10 @@
 // # Lease and deadlines
 //
 //	lease end        = context's deadline + 2 s, or start + Config.Lease (1 min where there is neither)
-//	hard deadline    = context's deadline, and not after lease end - 2 s
-//	handler deadline = hard deadline - reserve
+//	end              = context's deadline, and not after lease end - 2 s
+//	handler deadline = end - reserve
+//	hard deadline    = end - what is kept for the answer: a quarter of the reserve, at most 100 ms, since at its
+//	                   deadline Lambda kills the process; nothing, where the context has none
 //	reserve          = a tenth of the time left, at least 50 ms, at most 1 s
 //	window           = without an outcome: lease end + unknown retention; with one: completion + retention
 //
@@ -122,7 +124,7 @@
 //	form                    S  "do", or "tx" where Request.Tx promises that all effects are steps and staged writes
 //	steps, ext              M, BOOL  results of the recorded steps by name, until there is an outcome; that one was recorded, or began
 //	data                    S or B  the outcome: JSON, or what encoding says
-//	encoding                S  what was done to the JSON, in this order, joined by "+": "ref" (it is a reference, see [StoreRef]),
+//	encoding                S  what was done to the JSON, in this order, joined by "+": "reference" (see [StoreRef]),
 //	                           "deflate" (RFC 1951), "sealed" (by Config.Codec); or "none": done, without data
 //	body                    M  in the place of data: name, number, length and SHA-256 of the items that have it
 //	schema                  N  1
@@ -174,6 +176,8 @@
 //	crash after the answer's items          as in the handler: nothing points to them
 //	the answer's items cannot be written    done, without the answer: the first caller gets it, retries get ErrNoBody
 //	the answer's items are lost, damaged    ErrNoBody, ErrBadRecord; nothing runs
+//	the answer's items cannot be read now   ErrUnavailable; nothing runs
+//	Rebuild fails; is missing               ErrUnavailable; a FieldError; nothing runs
 //	the codec cannot seal; open             as items that cannot be written; ErrBadRecord, nothing runs
 //	lost reply of any write                 recognised as one's own write
 //	no answer to the acquire at all         not run; one write gives the key back, if it gets through
@@ -189,6 +193,8 @@
 //	TTL deletes late                        an expired record counts as none; TTL is relied on nowhere
 //	a sandbox is frozen during the run      its late end changes nothing if another attempt has taken over; its
 //	                                        late effect can only be stopped by the other side, with the fence
+//
+// The file CRASHES.md has it call by call, and model/README.md the states and transitions as they were searched.
 //
 // # Compatibility
 //
@@ -210,5 +216,6 @@
 //	retention    how long the record counts; the window is the time from the first acquire to its end
 //	take over    becoming the owner of an unknown
 //	step         a part of a handler whose result is recorded of its own
+//	body item    one of the items beside a record that hold an outcome which is too long for it
 //	unknown      ended without telling whether the effect happened
 package idempotency

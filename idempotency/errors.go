@@ -36,7 +36,7 @@ var (
 	// finds out ([StateError.RetryAfter] is set).
 	ErrNotRecorded = errors.New("idempotency: ran, but the outcome could not be recorded")
 
-	// ErrUnavailable: the table could not be asked. Nothing was run (of a single-shot transaction: nothing was sent).
+	// ErrUnavailable: the table could not be asked, or [Request.Rebuild] could not make the answer. Nothing was run (of a single-shot transaction: nothing was sent).
 	// Retry: yes.
 	ErrUnavailable = errors.New("idempotency: unavailable, nothing was run")
 
@@ -47,7 +47,7 @@ var (
 	// ErrNotFound: [Lookup] found no record of the key, or one without an outcome that the next request runs anew.
 	ErrNotFound = errors.New("idempotency: no record")
 
-	// ErrNoBody: an earlier attempt has done the work, but its answer could not be stored (over 7.5 MB, not
+	// ErrNoBody: an earlier attempt has done the work, but its answer could not be stored (over 7.5 MiB, not
 	// encodable, or its own items were not written), or is lost. Nothing was run this time. Retry: no.
 	ErrNoBody = errors.New("idempotency: done, outcome not stored")
 

@@ -46,7 +46,7 @@ type Event struct {
 }
 
 // Log returns an observer for [Config.Observe] that writes every event to l: what needs a person (unknown,
-// lease lost, not recorded, no time, store failure) as a warning; a mismatch, a take-over and an acquire over an expired record
+// lease lost, not recorded, no time, store failure, an answer that is not stored) as a warning; a mismatch, a take-over and an acquire over an expired record
 // as info; the rest as debug.
 func Log(l *slog.Logger) func(context.Context, Event) {
 	return func(ctx context.Context, e Event) {
@@ -56,6 +56,10 @@ func Log(l *slog.Logger) func(context.Context, Event) {
 			level = slog.LevelWarn
 		case KindMismatch, KindTakenOver, KindExpired:
 			level = slog.LevelInfo
+		case KindCompleted, KindFailed, KindReplayed, KindCached:
+			if e.Err != nil { // its answer is lost to every retry
+				level = slog.LevelWarn
+			}
 		default:
 		}
 		if !l.Enabled(ctx, level) {

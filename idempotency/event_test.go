@@ -130,3 +130,15 @@ func TestObserve_ShowsNoKey(t *testing.T) {
 		})
 	}
 }
+
+// An answer that no retry will get is a warning, at the run that has lost it and at each retry.
+func TestLog_WarnsOfLostAnswers(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []Kind{KindCompleted, KindFailed, KindReplayed, KindCached} {
+		var out bytes.Buffer
+		Log(slog.New(slog.NewJSONHandler(&out, nil)))(t.Context(), Event{Kind: kind, Err: ErrNoBody})
+		if !strings.Contains(out.String(), `"level":"WARN"`) {
+			t.Errorf("%s wrote %q", kind, out.String())
+		}
+	}
+}

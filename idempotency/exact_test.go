@@ -22,6 +22,10 @@ type (
 	}
 	inexactText string
 	ExactMoney  exactMoney
+	exactTree   []exactTree
+
+	exactDeep[T any] struct{ A, B []T } // twice as many ways to the end with each level
+	deep4[T any]     = exactDeep[exactDeep[exactDeep[exactDeep[T]]]]
 )
 
 func (t inexactText) MarshalText() ([]byte, error)     { return []byte(t), nil }
@@ -158,6 +162,8 @@ func TestExactType(t *testing.T) {
 		{reflect.TypeFor[*[]int](), false},
 		{reflect.TypeFor[**int](), false},
 		{reflect.TypeFor[exactNode](), false},
+		{reflect.TypeFor[exactTree](), false},
+		{reflect.TypeFor[deep4[deep4[deep4[deep4[deep4[deep4[int]]]]]]](), true}, // in no time
 		{reflect.TypeFor[json.Number](), false},
 		{reflect.TypeFor[[]json.Number](), false},
 		{reflect.TypeFor[json.RawMessage](), false},
@@ -172,7 +178,7 @@ func TestExactType(t *testing.T) {
 		{reflect.TypeFor[hides](), false},
 	} {
 		if got := exactType(c.typ); got != c.want {
-			t.Errorf("%v: %t, want %t", c.typ, got, c.want)
+			t.Errorf("%.60v: %t, want %t", c.typ, got, c.want)
 		}
 	}
 }

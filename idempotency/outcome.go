@@ -44,16 +44,17 @@ func replay[T any](ctx context.Context, c *call, rec *record) (Result[T], error)
 	if err != nil {
 		return bad(err)
 	}
-	c.remember(rec, data)
+	recorded := data
 	if rec.status == failed {
 		var f recordedFailure
 		if err := decode(data, &f); err != nil {
 			return bad(fmt.Errorf("%w: its failure cannot be decoded: %w", ErrBadRecord, undecoded(err)))
 		}
+		c.remember(rec, recorded)
 		res.Class = Recorded
 		return res, c.r.failure(&Failure{Type: f.Type, Message: f.Message, Data: f.Data})
 	}
-	if rec.body.encoding.ref {
+	if rec.body.encoding.reference {
 		if data, err = c.rebuild(ctx, string(data)); err != nil {
 			return bad(err)
 		}
@@ -62,6 +63,7 @@ func replay[T any](ctx context.Context, c *call, rec *record) (Result[T], error)
 	if err := c.r.resultOf(reflect.TypeFor[T]()).decode(data, &value); err != nil {
 		return bad(fmt.Errorf("%w: its result cannot be decoded: %w", ErrBadRecord, undecoded(err)))
 	}
+	c.remember(rec, recorded)
 	res.Value = value
 	return res, nil
 }

@@ -184,7 +184,7 @@ func TestWrites_Golden(t *testing.T) {
 			"complete, bytes":     r.table.finish(own, outcome(completed, inline("\"\xff\"")), 24*time.Hour),
 			"complete, no body":   r.table.finish(own, outcome(completed, none), 24*time.Hour),
 			"complete, deflated":  r.table.finish(own, outcome(completed, stored{packing{deflated: true}, []byte{3, 0}, nil}), 24*time.Hour),
-			"complete, reference": r.table.finish(own, outcome(completed, stored{packing{ref: true}, []byte("orders/17"), nil}), 24*time.Hour),
+			"complete, reference": r.table.finish(own, outcome(completed, stored{packing{reference: true}, []byte("orders/17"), nil}), 24*time.Hour),
 			"complete, beside":    r.table.finish(own, outcome(completed, beside), 24*time.Hour),
 			"complete, sealed":    r.table.finish(own, outcome(completed, besideSealed), 24*time.Hour),
 			"fail":                r.table.finish(own, outcome(failed, inline(string(failure))), time.Hour),

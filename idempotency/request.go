@@ -59,7 +59,7 @@ type Request struct {
 	// ReadFirst asks for the outcome by an eventually consistent read before anything is written. It is for a request that
 	// was most likely answered already: its replay then costs half a read unit each 4 KB of the record, instead of the
 	// write units of a condition that fails. Where there is no outcome to be read, the read has been in vain: below about one
-	// retry in ten requests it costs more than it saves (`make cost` has the figures).
+	// retry in ten requests it costs more than it saves (README has the figures).
 	ReadFirst bool
 
 	// Tx promises what the handler's effects are; see [Claimed] and [SingleShot]. Zero promises nothing: what the handler

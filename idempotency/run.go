@@ -255,7 +255,11 @@ func (e ending) lost(ctx context.Context, winner *record, handlerErr error) (ans
 }
 
 func (e ending) persist(ctx context.Context, w write, sends int) (reply, error) {
-	return e.r.table.persist(e.r.ending(ctx, e.own.times), &e.meter, w, sends)
+	ending := e.r.ending(ctx, e.own.times)
+	if w.transact != nil {
+		ending = e.r.leaving(ending, e.own.times)
+	}
+	return e.r.table.persist(ending, &e.meter, w, sends)
 }
 
 func (e ending) tell(ctx context.Context, kind Kind, err error) {

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 )
 
@@ -21,10 +22,27 @@ type SealingKey struct {
 	Key []byte
 }
 
+// String shows the ID, and never the key; so do GoString and LogValue.
+func (k SealingKey) String() string { return "sealing key " + k.ID }
+
+// GoString is [SealingKey.String].
+func (k SealingKey) GoString() string { return k.String() }
+
+// LogValue is [SealingKey.String].
+func (k SealingKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
 // Sealer is a [Codec] that seals with AES-256-GCM. Each answer has a key of its own, derived by HKDF-SHA-256 (RFC 5869) from
 // the given one and 16 random bytes, so that one key can seal any number of them. The record's id, and which part of the
 // record it is, are authenticated: what was sealed for one record opens for no other. It adds 46 bytes and the key's id.
 type Sealer struct{ keys []SealingKey }
+
+// String shows how many keys it has, and never a key.
+func (s Sealer) String() string {
+	return fmt.Sprintf("sealer with %d keys", len(s.keys))
+}
+
+// GoString is [Sealer.String].
+func (s Sealer) GoString() string { return s.String() }
 
 var _ Codec = (*Sealer)(nil)
 

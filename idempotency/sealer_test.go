@@ -8,6 +8,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -254,5 +256,24 @@ func TestSealer_Zero(t *testing.T) {
 	}
 	if data, err := s.Open(t.Context(), "r", sealedAs(t, newSealer(t, "k"), "r", []byte("a"))); err == nil || data != nil {
 		t.Errorf("opened %q, %v", data, err)
+	}
+}
+
+// Whoever prints a key, by mistake or not, prints its name.
+func TestSealer_NeverPrinted(t *testing.T) {
+	t.Parallel()
+	key := idempotency.SealingKey{ID: "k1", Key: bytes.Repeat([]byte("K"), 32)}
+	s, err := idempotency.NewSealer(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	for _, v := range []any{key, &key, s, *s, idempotency.Config{Table: "t", Codec: s}} {
+		fmt.Fprintf(&out, "%v %+v %#v %s\n", v, v, v, v)
+	}
+	slog.New(slog.NewTextHandler(&out, nil)).Info("text", "key", key, "sealer", s)
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("json", "key", key, "sealer", s)
+	if text := out.String(); strings.Contains(text, "KKK") || strings.Contains(text, "75 75 75") || strings.Contains(text, "0x4b, 0x4b") || !strings.Contains(text, "k1") {
+		t.Errorf("printed:\n%s", text)
 	}
 }

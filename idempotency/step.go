@@ -117,7 +117,7 @@ func recordStep[T any](ctx context.Context, run *running, name string, value T) 
 	if _, stream := any(value).(io.Reader); stream {
 		err = errStream // in an any, whose type did not tell
 	} else if data, err = encode(&value); err == nil {
-		err = decode(data, &same)
+		err = undecoded(decode(data, &same))
 	}
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -234,7 +234,7 @@ func (run *running) record(ctx context.Context, name string, data []byte) error 
 	case run.call == nil:
 		return nil // a test of a bare handler
 	}
-	rep, err := run.r.table.persist(run.r.ending(ctx, run.own.times), &run.meter, run.r.table.step(run.own, name, data), allSends)
+	rep, err := run.r.table.persist(run.r.leaving(run.r.ending(ctx, run.own.times), run.own.times), &run.meter, run.r.table.step(run.own, name, data), allSends)
 	switch {
 	case err != nil:
 		return run.stepNotRecorded(name, err)

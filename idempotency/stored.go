@@ -17,7 +17,7 @@ const (
 	// recordSize is what the record's own attributes take, about: the first KB has room for half a KB of answer.
 	recordSize = 512
 
-	// DefaultInline keeps a record within two write units.
+	// DefaultInline keeps a record within two write units, where its operation and ref are short.
 	DefaultInline = 2<<10 - recordSize
 
 	// maxInline is the most that fits into the record. DynamoDB's limit for an item is 400 KB with all names; what is left
@@ -28,14 +28,17 @@ const (
 	maxOutcome = maxChunks * chunkSize
 )
 
-var errTooLong = errors.New("the outcome is over 7.5 MB and is not stored")
+// tooLong says why an outcome of that many bytes is not stored.
+func tooLong(bytes int) error {
+	return fmt.Errorf("the outcome has %d bytes, over 7.5 MiB, and is not stored", bytes)
+}
 
 // packing says how the bytes of an outcome are to be read. What was done to them stands in this order.
 type packing struct {
-	none     bool // there are none: the outcome could not be stored
-	ref      bool // a reference, of which the request's Rebuild makes the answer
-	deflated bool // RFC 1951
-	sealed   bool // by the Config's Codec
+	none      bool // there are none: the outcome could not be stored
+	reference bool // of which the request's Rebuild makes the answer
+	deflated  bool // RFC 1951
+	sealed    bool // by the Config's Codec
 }
 
 func (e packing) String() string {
@@ -46,7 +49,7 @@ func (e packing) String() string {
 	for _, w := range []struct {
 		set  bool
 		word string
-	}{{e.none, "none"}, {e.ref, "ref"}, {e.deflated, "deflate"}, {e.sealed, "sealed"}} {
+	}{{e.none, "none"}, {e.reference, "reference"}, {e.deflated, "deflate"}, {e.sealed, "sealed"}} {
 		if w.set {
 			words = append(words, w.word)
 		}
@@ -62,8 +65,8 @@ func parsePacking(s string) (e packing, ok bool) {
 		switch word {
 		case "none":
 			e.none = true
-		case "ref":
-			e.ref = true
+		case "reference":
+			e.reference = true
 		case "deflate":
 			e.deflated = true
 		case "sealed":
@@ -136,9 +139,9 @@ func setStored(shape int) string {
 
 // result is what a handler's end leaves to be recorded.
 type result struct {
-	data []byte
-	ref  bool  // data is a reference
-	err  error // why there is no data
+	data      []byte
+	reference bool  // data is one
+	err       error // why there is no data
 }
 
 // ended is an outcome as it is written: its bytes and its time are fixed once, and sent again as they are (rule 22).
@@ -170,15 +173,15 @@ func (as *ended) drop(err error) {
 }
 
 func (c *call) pack(ctx context.Context, as *ended, res result) error {
-	data, e := res.data, packing{ref: res.ref}
+	data, e := res.data, packing{reference: res.reference}
 	if len(data) > maxOutcome {
-		return errTooLong
+		return tooLong(len(data))
 	}
 	if short := c.r.deflate(data); writeUnits(recordSize+len(short)) < writeUnits(recordSize+len(data)) {
 		data, e.deflated = short, true
 	}
 	if codec := c.r.cfg.Codec; codec != nil {
-		sealing, cancel := limitCall(ctx)
+		sealing, cancel := halfOf(ctx)
 		defer cancel()
 		var err error
 		if data, err = codec.Seal(sealing, outcomeName(c.id, as.status, e), bytes.Clone(data)); err != nil {
@@ -188,7 +191,7 @@ func (c *call) pack(ctx context.Context, as *ended, res result) error {
 	}
 	switch as.body.encoding = e; {
 	case len(data) > maxOutcome:
-		return errTooLong
+		return tooLong(len(data))
 	case len(data) > c.r.cfg.Inline:
 		as.beside = data
 	default:
@@ -202,17 +205,23 @@ func (c *call) storeBeside(ctx context.Context, as *ended, expires time.Time) er
 	if as.beside == nil {
 		return nil
 	}
-	if deadline, ok := ctx.Deadline(); ok { // half of the time is the outcome's
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
-		defer cancel()
-	}
+	ctx, cancel := halfOf(ctx)
+	defer cancel()
 	items := newChunks(as.beside)
 	if err := c.r.table.writeChunks(ctx, &c.meter, c.id, items, as.beside, expires); err != nil {
 		return fmt.Errorf("the items of the outcome's body could not be written: %w", err)
 	}
 	as.body.items, as.beside = items, nil
 	return nil
+}
+
+// halfOf the time that is left is for what comes before the outcome's own write.
+func halfOf(ctx context.Context) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(maxTrying)
+	if deadline, ok := ctx.Deadline(); ok {
+		end = earlier(end, time.Now().Add(time.Until(deadline)/2))
+	}
+	return context.WithDeadline(ctx, end)
 }
 
 // bytes are the stored outcome's, as the handler's end has left them. The error is one of the package's sentinels, with its

@@ -11,23 +11,26 @@ const MaxStoredRef = 1024
 
 // StoreRef makes the running handler's outcome a reference, such as the key of an S3 object: its result goes to this caller,
 // and only ref is recorded. A replay hands ref to [Request.Rebuild], which makes the answer of it. For answers that are kept
-// elsewhere anyway, are larger than 7.5 MB, or must not be copied. ctx is that of the handler; the last call counts, and a
-// handler that returns an error has stored nothing.
+// elsewhere anyway, are larger than 7.5 MiB, or must not be copied. ctx is that of the handler; the last call counts, and a
+// handler that returns an error has stored nothing. An error of StoreRef's own is marked [Unknown]: it comes each time, and most
+// often after the effect.
 //
 // ref is stored in clear (unless Config.Codec is set): at most [MaxStoredRef] bytes of printable text.
 func StoreRef(ctx context.Context, ref string) error {
-	run := runningFrom(ctx)
+	return Unknown(runningFrom(ctx).storeRef(ref))
+}
+
+func (run *running) storeRef(ref string) error {
 	switch {
 	case run == nil:
 		return invalid("StoreRef's ctx", "a context without an attempt", "must be the one that Do gave to the handler (in a test of a bare handler, use WithAttempt)")
 	case len(ref) > MaxStoredRef:
 		return invalid("StoreRef's ref", fmt.Sprintf("%d bytes long", len(ref)), fmt.Sprintf("at most %d bytes are allowed", MaxStoredRef))
+	case run.call != nil && run.req.Rebuild == nil:
+		return invalid("Request.Rebuild", "nil", "is required with StoreRef: without it no retry could be answered")
 	}
 	if err := validPrintable("StoreRef's ref", ref); err != nil {
 		return err
-	}
-	if run.call != nil && run.req.Rebuild == nil {
-		return invalid("Request.Rebuild", "nil", "is required with StoreRef: without it no retry could be answered")
 	}
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -44,7 +47,7 @@ func (run *running) result(h handler) (res result) {
 	ref := run.ref
 	run.mu.Unlock()
 	if ref != "" {
-		return result{data: []byte(ref), ref: true}
+		return result{data: []byte(ref), reference: true}
 	}
 	res.data, res.err = h.encode()
 	return res

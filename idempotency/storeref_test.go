@@ -74,7 +74,7 @@ func TestStoreRef_Replay(t *testing.T) {
 					t.Error("the first caller's value was rebuilt")
 				}
 				rec, err := f.worker(t).runner.Record(t.Context(), id(req))
-				if err != nil || string(rec.Outcome) != tt.ref || !strings.HasPrefix(rec.Encoding, "ref") {
+				if err != nil || string(rec.Outcome) != tt.ref || !strings.HasPrefix(rec.Encoding, "reference") {
 					t.Errorf("recorded %q as %q, %v", rec.Outcome, rec.Encoding, err)
 				}
 				req.Tx = 0
@@ -100,7 +100,7 @@ func TestStoreRef_InClear(t *testing.T) {
 		f, rebuilt := newFixture(t), 0
 		req := rebuilding(request("k"), &rebuilt)
 		f.worker(t).must(localtest.Invocation(t, time.Second), t, req, storesRef("s3://b/1"))
-		if it := f.record(t, req); it.text("data") != "s3://b/1" || it.text("encoding") != "ref" {
+		if it := f.record(t, req); it.text("data") != "s3://b/1" || it.text("encoding") != "reference" {
 			t.Errorf("stored %q as %q", it.text("data"), it.text("encoding"))
 		}
 	})
@@ -153,9 +153,30 @@ func TestStoreRef_NotWithAnError(t *testing.T) {
 				} else if err == nil || !res.Replayed {
 					t.Errorf("got %+v, %v; want the failure", res, err)
 				}
-				if rebuilt != 0 || strings.HasPrefix(f.record(t, req).text("encoding"), "ref") {
+				if rebuilt != 0 || strings.HasPrefix(f.record(t, req).text("encoding"), "reference") {
 					t.Errorf("rebuilt %d times of %v", rebuilt, f.record(t, req))
 				}
+			})
+		})
+	}
+}
+
+// An error of StoreRef's comes with every run, and most often after the effect: a handler that returns it is not run again.
+func TestStoreRef_ItsErrorIsUnknown(t *testing.T) {
+	t.Parallel()
+	for name, ref := range map[string]string{"no rebuild": "s3://b/1", "too long": strings.Repeat("r", idempotency.MaxStoredRef+1)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, req := newFixture(t), request("k")
+				for range 2 {
+					_, err := f.worker(t).do(localtest.Invocation(t, time.Second), req, storesRef(ref))
+					if err == nil {
+						t.Error("no error")
+					}
+				}
+				f.wantStatus(t, req, "UNKNOWN")
+				f.wantRuns(t, 1)
 			})
 		})
 	}

@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,6 +252,30 @@ func TestTxUnknown_StepNotRecorded(t *testing.T) {
 		wantErr(t, err, idempotency.ErrNotRecorded)
 		l.wantStatus(t, req, "UNKNOWN")
 		_, err = w.doTx(soon(t), req, l.charges)
+		wantErr(t, err, idempotency.ErrOutcomeUnknown)
+	})
+}
+
+// H1: a transaction that runs over an unknown by its policy, and is refused, has settled nothing: the next request hears of it.
+func TestTxUnknown_RefusedOverOne(t *testing.T) {
+	t.Parallel()
+	atEachLeftover(t, func(t *testing.T, l ledger, req idempotency.Request, inside bool) {
+		rerun := req
+		rerun.OnUnknown = idempotency.Rerun
+		_, err := l.worker(t).doTx(soon(t), rerun, func(_ context.Context, tx *idempotency.Tx) (string, error) {
+			tx.Put(l.accounts, payment{"p1", fee}).If("attribute_exists(id)")
+			return "paid", nil
+		})
+		if _, refused := errors.AsType[*idempotency.WriteError](err); !refused {
+			t.Fatalf("got %v", err)
+		}
+		pass(10 * time.Second)
+		if inside {
+			return // nothing has happened, and another run may follow
+		}
+		refuse := req
+		refuse.Tx = 0
+		_, err = l.worker(t).do(soon(t), refuse, returns("again"))
 		wantErr(t, err, idempotency.ErrOutcomeUnknown)
 	})
 }

@@ -36,11 +36,11 @@ type MetricsConfig struct {
 // Metrics returns an observer for idempotency.Config.Observe that makes CloudWatch metrics, in the embedded metric format: no
 // call and no permission is needed.
 //
-// Each kind of an idempotency.Event is counted under its name: Acquired, Expired, TakenOver, Replayed, Waited, InProgress,
-// Mismatch, Completed, Failed, Released, Unknown, LeaseLost, NotRecorded, NoTime, StoreFailure. AcquireLatency and ReplayLatency
+// Each kind of an idempotency.Event is counted under its name: Acquired, Expired, TakenOver, Replayed, Cached, Waited,
+// InProgress, Mismatch, Completed, Failed, Released, Unknown, LeaseLost, NotRecorded, NoTime, StoreFailure. AcquireLatency and ReplayLatency
 // are what a first request waited for the table, and a retry for its answer; HandlerLatency is what the handler took until its
-// outcome was recorded: in milliseconds. ReadUnits and WriteUnits are what the table says was consumed. What has not
-// happened is not sent.
+// outcome was recorded: in milliseconds. ReadUnits and WriteUnits are those of idempotency.Event. NoBody counts
+// the answers that could not be stored, and the retries that got none for it. What has not happened is not sent.
 //
 // Dimensions are Service, and Service with Operation; never a key, nor anything else that a caller chooses. CloudWatch bills each
 // name with each set of dimensions, and takes printable ASCII only: another Operation is left out, and counted under Service.
@@ -87,6 +87,13 @@ func newSeries() *series { return &series{map[string]float64{}, map[string][]flo
 
 func (s *series) add(e idempotency.Event) {
 	s.counts[metricOf(e.Kind)]++
+	switch e.Kind {
+	case idempotency.KindCompleted, idempotency.KindFailed, idempotency.KindReplayed, idempotency.KindCached:
+		if e.Err != nil {
+			s.counts["NoBody"]++
+		}
+	default:
+	}
 	s.counts["ReadUnits"] += e.ReadUnits
 	s.counts["WriteUnits"] += e.WriteUnits
 	latency := map[idempotency.Kind]string{

@@ -260,3 +260,16 @@ func TestMetrics_Names(t *testing.T) {
 		t.Errorf("names are %v, want %s", got, names)
 	}
 }
+
+// An answer that could not be stored is counted, and so is each retry that gets none for it.
+func TestMetrics_NoBody(t *testing.T) {
+	t.Parallel()
+	out := &sink{}
+	f := newFixture(t, idempotency.Config{Observe: lambda.Metrics(lambda.MetricsConfig{Writer: out})})
+	h := lambda.Wrap(f.Runner, orderRequest, func(context.Context, order) (string, error) { return strings.Repeat("x", 8<<20), nil })
+	invoke(t, h, `{"id":"o1","customer":"c1"}`)
+	invoke(t, h, `{"id":"o1","customer":"c1"}`)
+	wantLines(t, out,
+		"pay: AcquireLatency x1, Acquired 1, Completed 1, HandlerLatency x1, NoBody 1, WriteUnits 2",
+		"pay: NoBody 1, ReplayLatency x1, Replayed 1, WriteUnits 1")
+}

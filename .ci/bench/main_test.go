@@ -142,7 +142,7 @@ func TestCompare(t *testing.T) {
 		t.Error("a baseline that was not measured is no error")
 	}
 	times := results{"A": {"ns/op": {10, 200, 30}}, "B": {"ns/op": {10, 100, 10}}} // each beside its neighbour
-	if cell, _, err := compare(times, p, measures[3]); err != nil || !strings.HasSuffix(cell, "= 2.000") {
+	if cell, _, err := compare(times, p, measures[3]); err != nil || cell != "2.00" {
 		t.Errorf("got %q, %v", cell, err)
 	}
 }
@@ -205,6 +205,7 @@ func TestShown(t *testing.T) {
 		{1_185_866.4, "records/s", "1,185,866 records/s"},
 		{965.5, "read-units/op", "966 read units"},
 		{3, "allocs/op", "3 allocations"},
+		{1, "allocs/op", "1 allocation"},
 		{0, "reads/op", "0 reads"},
 		{94.9, "MB/s", "94.9 MB/s"},
 	} {

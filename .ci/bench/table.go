@@ -20,7 +20,7 @@ var measures = []measure{
 	{name: "allocations", unit: "allocs/op", scale: 1, limit: func(l limits) float64 { return l.allocations }},
 	{name: "bytes", unit: "B/op", scale: 1, limit: func(l limits) float64 { return l.bytes }},
 	{name: "instructions, thousands", unit: "instructions", scale: 1e3, limit: func(l limits) float64 { return l.instructions }, noise: 0.01},
-	{name: "time, µs", unit: "ns/op", scale: 1e3, limit: func(limits) float64 { return 0 }},
+	{name: "time", unit: "ns/op", scale: 1e3, limit: func(limits) float64 { return 0 }},
 }
 
 // counted says that the pair's instructions are: counting takes seconds for each.
@@ -89,7 +89,7 @@ func compare(found results, p pair, m measure) (cell, over string, err error) {
 		for i := range ratios {
 			ratios[i] = ours[i] / base[i]
 		}
-		ratio = median(ratios)
+		return fmt.Sprintf("%.2f", median(ratios)), "", nil
 	}
 	cell = fmt.Sprintf("%s : %s = %.3f", thousands(a/m.scale), thousands(z/m.scale), ratio)
 	if limit := m.limit(p.limits); limit > 0 && ratio > limit+m.noise {
@@ -125,6 +125,8 @@ func shown(v float64, unit string) string {
 		return thousands(v/1e3) + " µs"
 	case unit == "ns/op":
 		return thousands(v) + " ns"
+	case v == 1 && unit == "allocs/op":
+		return "1 allocation"
 	case words[unit] != "":
 		return thousands(v) + " " + words[unit]
 	}

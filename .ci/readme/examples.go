@@ -119,7 +119,7 @@ func shown(pkgs map[string]*pkg, folder, name string, s *symbol) bool {
 }
 
 // byOthers are methods that packages fmt, errors, encoding/json and net/http call, not users.
-var byOthers = []string{"Error", "Unwrap", "String", "MarshalJSON", "RoundTrip"}
+var byOthers = []string{"Error", "Unwrap", "String", "GoString", "LogValue", "MarshalJSON", "RoundTrip"}
 
 func used(pkgs map[string]*pkg, selected string) bool {
 	for _, p := range pkgs {

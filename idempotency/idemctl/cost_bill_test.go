@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -24,14 +25,16 @@ func TestCost_UnitsAreThoseOfTheBill(t *testing.T) {
 	for _, answer := range []int{500, 2_000, 3_000, 10_000, 100_000, 1_000_000} {
 		t.Run(fmt.Sprintf("answer of %d bytes", answer), func(t *testing.T) {
 			t.Parallel()
-			newBilled(t).check(t, noise(answer-len(`""`)))
+			synctest.Test(t, func(t *testing.T) { newBilled(t).check(t, noise(answer-len(`""`))) })
 		})
 	}
 	// Where the layout changes: the longest answer in the record, the longest in one item, and a byte more.
 	for _, stored := range []int{100, 1536, 1537, 384 << 10, 384<<10 + 1, 6_900_000} {
 		t.Run(fmt.Sprintf("%d bytes stored", stored), func(t *testing.T) {
 			t.Parallel()
-			newBilled(t, func(c *idempotency.Config) { c.Codec = padded(stored) }).check(t, "")
+			synctest.Test(t, func(t *testing.T) {
+				newBilled(t, func(c *idempotency.Config) { c.Codec = padded(stored) }).check(t, "")
+			})
 		})
 	}
 }

@@ -29,9 +29,10 @@
 //
 // On the table, and of sqs on the queue and its dead-letter queue:
 //
-//	get            dynamodb:GetItem
+//	get            dynamodb:GetItem, dynamodb:BatchGetItem (outcomes over 384 KB, as they are stored)
 //	list           dynamodb:Scan
-//	resolve        dynamodb:GetItem, dynamodb:UpdateItem
+//	resolve        dynamodb:GetItem, dynamodb:UpdateItem; with a value over 1.5 KB dynamodb:PutItem, over 384 KB
+//	               dynamodb:BatchWriteItem and dynamodb:BatchGetItem
 //	check          dynamodb:DescribeTable, dynamodb:DescribeTimeToLive, dynamodb:DescribeContinuousBackups;
 //	               with -queue sqs:GetQueueAttributes, sqs:GetQueueUrl
 //	create-table   dynamodb:DescribeTable, dynamodb:CreateTable, dynamodb:DescribeTimeToLive, dynamodb:UpdateTimeToLive

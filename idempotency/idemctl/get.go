@@ -16,7 +16,8 @@ func getCommand() *command {
 The id is that of a log line, an error or "idemctl list"; use it behind HTTP and under tenant isolation, where the wrapper makes the
 scope. A key on the command line can be seen by who looks at this machine's
 processes and the shell's history.
-Exit code 3: there is none. Needs dynamodb:GetItem.`,
+An outcome that is sealed is told of and not shown: only the function's Config.Codec reads it. Exit code 3: there is no record; 4: its
+outcome cannot be read. Needs dynamodb:GetItem, and BatchGetItem for outcomes over 384 KB as they are stored.`,
 		define: func(fs *flag.FlagSet) func(context.Context, *program, []string) error {
 			g := &get{fs: fs}
 			g.define(fs)
@@ -70,23 +71,27 @@ func (g *get) run(ctx context.Context, p *program, args []string) error {
 			return explain(ctx, s.place(), err)
 		}
 	}
-	rec, err := firstOf(ctx, r, ids)
+	rec, unread, err := firstOf(ctx, r, ids)
 	if err != nil {
 		return explain(ctx, s.place(), err)
 	}
-	return g.write(p, rec)
+	if err := g.write(p, rec); err != nil {
+		return err
+	}
+	if unread != nil && (g.outcome || !sealed(rec)) {
+		return &exitError{exitUnasked, "the record's outcome cannot be read", unread}
+	}
+	return nil
 }
 
 // firstOf is the record with the first of the ids that has one: while secrets rotate, a request may have several.
-func firstOf(ctx context.Context, r *idempotency.Runner, ids []string) (idempotency.Record, error) {
-	var err error
+func firstOf(ctx context.Context, r *idempotency.Runner, ids []string) (rec idempotency.Record, unread, err error) {
 	for _, id := range ids {
-		var rec idempotency.Record
-		if rec, err = r.Record(ctx, id); !errors.Is(err, idempotency.ErrNotFound) {
-			return rec, err
+		if rec, unread, err = recordOf(ctx, r, id); !errors.Is(err, idempotency.ErrNotFound) {
+			break
 		}
 	}
-	return idempotency.Record{}, err
+	return rec, unread, err
 }
 
 func (g *get) write(p *program, rec idempotency.Record) error {

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/oncekey/oncekey/idempotency"
 	"github.com/oncekey/oncekey/localtest"
 )
@@ -61,6 +64,66 @@ func TestGet_ByKeyAndByID(t *testing.T) {
 	}
 	if quiet := f.run(t.Context(), t, "get", id); strings.Contains(quiet.out, "ch_1") {
 		t.Errorf("the outcome is shown unasked: %s", quiet.out)
+	}
+}
+
+// An outcome that only the function can read is told of; one that nobody can is an error.
+func TestGet_OutcomeNotRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sealed := func(c *idempotency.Config) { c.Codec = padded(100) }
+	for name, tt := range map[string]struct {
+		config func(*idempotency.Config)
+		ref    bool
+		value  string
+		shows  string
+	}{
+		"sealed":       {config: sealed, value: "ch_1", shows: "sealed: only the function's Config.Codec reads it"},
+		"a reference":  {ref: true, value: "ch_1", shows: "a reference of 8 bytes, of which Request.Rebuild makes the answer"},
+		"compressed":   {value: strings.Repeat("ch_1", 1000), shows: "4002 bytes, stored compressed"},
+		"beside":       {config: func(c *idempotency.Config) { c.Inline = 1 }, value: "ch_1", shows: "6 bytes"},
+		"not recorded": {value: strings.Repeat("x", 8<<20), shows: "done, but the answer was not stored"},
+	} {
+		options := []func(*idempotency.Config){}
+		if tt.config != nil {
+			options = append(options, tt.config)
+		}
+		r := f.runner(t, options...)
+		req := request(name)
+		req.Rebuild = func(context.Context, string) (any, error) { return nil, nil }
+		if _, err := idempotency.Do(t.Context(), r, req, func(ctx context.Context) (string, error) {
+			if tt.ref {
+				return tt.value, idempotency.StoreRef(ctx, "s3://b/1")
+			}
+			return tt.value, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		id := idOf(t, r, name)
+		f.run(t.Context(), t, "get", id).want(t, exitOK, "COMPLETED", tt.shows)
+		if name == "sealed" {
+			f.run(t.Context(), t, "get", id, "-outcome").want(t, exitUnasked, "COMPLETED", tt.shows, "cannot be read", "Config.Codec")
+			f.run(t.Context(), t, "resolve", id, "-as", "not-done", "-yes").want(t, exitRefused, "the record has an outcome")
+		}
+	}
+	f.lose(t, "beside")
+	f.run(t.Context(), t, "get", idOf(t, f.runner(t), "beside")).want(t, exitUnasked, "COMPLETED", "cannot be read", "the first is ")
+}
+
+// lose deletes the items beside a request's record.
+func (f *fixture) lose(t *testing.T, key string) {
+	t.Helper()
+	id, client := idOf(t, f.runner(t), key), f.db.Client()
+	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &f.table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range out.Items {
+		if name := it["id"].(*types.AttributeValueMemberS).Value; strings.HasPrefix(name, id+"#") {
+			if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &f.table, Key: map[string]types.AttributeValue{"id": it["id"]}}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,11 +61,40 @@ func show(w io.Writer, rec idempotency.Record, now time.Time) {
 	t.flush()
 }
 
+// outcomeSize says how long an outcome is, and how it is stored.
 func outcomeSize(rec idempotency.Record) string {
-	if rec.Outcome == nil {
+	switch {
+	case rec.Outcome == nil && sealed(rec):
+		return "sealed: only the function's Config.Codec reads it"
+	case rec.Outcome == nil && rec.Encoding != "none":
+		return "cannot be read"
+	case rec.Outcome == nil:
 		return "done, but the answer was not stored"
 	}
-	return bytesOf(len(rec.Outcome))
+	size := bytesOf(len(rec.Outcome))
+	if encoded(rec, "reference") {
+		return "a reference of " + size + ", of which Request.Rebuild makes the answer"
+	}
+	if encoded(rec, "deflate") {
+		return size + ", stored compressed"
+	}
+	return size
+}
+
+// encoded says that the word is among those of the record's encoding.
+func encoded(rec idempotency.Record, word string) bool {
+	return slices.Contains(strings.Split(rec.Encoding, "+"), word)
+}
+
+func sealed(rec idempotency.Record) bool { return encoded(rec, "sealed") }
+
+// recordOf is a record, also one whose outcome cannot be read: unread says why.
+func recordOf(ctx context.Context, r *idempotency.Runner, id string) (rec idempotency.Record, unread, err error) {
+	rec, err = r.Record(ctx, id)
+	if err != nil && !rec.Completed.IsZero() {
+		return rec, err, nil
+	}
+	return rec, nil, err
 }
 
 // recordJSON is a record for a program.
@@ -81,7 +112,8 @@ type recordJSON struct {
 	WindowEnd    time.Time       `json:"windowEnd"`
 	Prior        *priorJSON      `json:"prior,omitempty"`
 	Steps        []string        `json:"steps,omitempty"`
-	OutcomeBytes *int            `json:"outcomeBytes,omitempty"` // absent: there is none, or it was not stored
+	Encoding     string          `json:"encoding,omitempty"`     // of the outcome as it is stored: "none", "reference", "deflate", "sealed", joined by "+"
+	OutcomeBytes *int            `json:"outcomeBytes,omitempty"` // absent: there is none, or it was not stored, or cannot be read
 	Outcome      json.RawMessage `json:"outcome,omitempty"`
 	OutcomeRaw   []byte          `json:"outcomeBase64,omitempty"` // of one that is not JSON
 	Downstream   *downstreamJSON `json:"downstream,omitempty"`
@@ -103,7 +135,7 @@ func toJSON(rec idempotency.Record, now time.Time) recordJSON {
 	out := recordJSON{
 		ID: rec.ID, Operation: rec.Operation, Status: rec.Status, Unknown: rec.Unknown(now), Ref: rec.Ref, Attempt: rec.Attempt,
 		Token: rec.Token, Started: rec.Started.UTC(), LeaseEnd: timeOrNil(rec.LeaseEnd), Completed: timeOrNil(rec.Completed),
-		WindowEnd: rec.Expires.UTC(), Steps: rec.Steps,
+		WindowEnd: rec.Expires.UTC(), Steps: rec.Steps, Encoding: rec.Encoding,
 	}
 	if p := rec.Prior; p != nil {
 		out.Prior = &priorJSON{p.Number, p.Started.UTC(), p.LeaseEnd.UTC()}

@@ -25,7 +25,9 @@ func resolveCommand() *command {
 It asks before it writes. If the record has another attempt or an outcome by then, nothing is written (exit code 1). After a
 lost reply it says what is there. A record that says already what is to be recorded is left alone (exit code 0), so that the command can be
 repeated. What the handler would have done besides its effect, such as a row of a ledger, comes before.
-Exit code 3: there is no such record. Needs dynamodb:GetItem and dynamodb:UpdateItem.`,
+The value is stored in clear, also where the function's Config.Codec seals its own answers: there, a program with that Config resolves
+(Runner.Resolve). Exit code 3: there is no such record. Needs dynamodb:GetItem and UpdateItem; for a value over 1.5 KB PutItem, and
+BatchWriteItem and BatchGetItem for one over 384 KB, as they are stored.`,
 		define: func(fs *flag.FlagSet) func(context.Context, *program, []string) error {
 			r := &resolver{}
 			r.define(fs)
@@ -61,7 +63,7 @@ func (r *resolver) run(ctx context.Context, p *program, args []string) error {
 	if err != nil {
 		return err
 	}
-	rec, err := runner.Record(ctx, args[0])
+	rec, _, err := recordOf(ctx, runner, args[0]) // an outcome that cannot be read is one all the same
 	if err != nil {
 		return explain(ctx, s.place(), err)
 	}
@@ -103,10 +105,13 @@ func (r *resolver) settle(ctx context.Context, p *program, s *session, runner *i
 	}
 	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookAfter)
 	defer cancel()
-	now, err := runner.Record(looking, found.ID)
+	now, _, err := recordOf(looking, runner, found.ID)
 	switch done := "resolved as " + r.verdict.as.value; {
 	case err != nil && written == nil:
 		return &exitError{exitUnasked, done + ", but the record could not be read again", err}
+	case err == nil && (errors.Is(written, idempotency.ErrLeaseLost) || errors.Is(written, idempotency.ErrInProgress)):
+		r.show(p, now)
+		return refuse("nothing was written: somebody was faster, and this is what the record is now")
 	case err != nil:
 		return &exitError{exitUnasked, "it may be written, or not: run the same command again, which finds out", written}
 	case written == nil:

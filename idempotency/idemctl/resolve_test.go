@@ -172,7 +172,7 @@ func TestResolve_Refused(t *testing.T) {
 		t.Fatal(err)
 	}
 	unknown := f.unknown(t, "4")
-	f.run(t.Context(), t, "resolve", unknown, "-as", "completed", "-value-file", long, "-yes").want(t, exitRefused, "cannot be recorded", "over 7.5 MB")
+	f.run(t.Context(), t, "resolve", unknown, "-as", "completed", "-value-file", long, "-yes").want(t, exitRefused, "cannot be recorded", "over 7.5 MiB")
 }
 
 // Another attempt owns the record, or has ended, between the look and the write.
