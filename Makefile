@@ -15,7 +15,7 @@ LAMBDA  := GOOS=linux GOARCH=arm64
 BUILD   := CGO_ENABLED=0 go build -tags lambda.norpc -trimpath -ldflags '-s -w'
 FUNCTIONS := ./lambda/payments ./lambda/quickstart
 # ./... leaves dot folders out.
-PACKAGES := ./... ./.ci/bench ./.ci/coldstart/... ./.ci/cost ./.ci/dashboard ./.ci/differences ./.ci/peers/... ./.ci/readme \
+PACKAGES := ./... ./.ci/bench ./.ci/coldstart/... ./.ci/cost ./.ci/dashboard ./.ci/differences ./.ci/mutants ./.ci/peers/... ./.ci/readme \
 	./.ci/snippets ./.ci/words
 
 ARTIFACTS_DIR ?= .cache/build
@@ -101,12 +101,32 @@ emulator: ## Run the payments function under AWS's own emulator of Lambda's runt
 clients: ## Run the AWS CLI and SDKs of other languages against the embedded DynamoDB; fetches 250 MB.
 	.ci/clients/run
 
+# How much of the proofs: all, which takes half an hour, or `make QUICK=quick proof`, which takes some minutes and is for every change.
+QUICK     ?=
+SCHEDULES := $(if $(QUICK),2000,50000)
+.PHONY: proof sim history crashes model mutants soak
+proof: crashes sim history model mutants ## Hold the invariants against crashes, chance, histories, the model and mutants; half an hour, QUICK=quick a part.
+	$(MAKE) --no-print-directory fuzz FUZZTIME=$(if $(QUICK),2s,20s)
+sim: ## Run 100,000 schedules of the two simulations, half of them each; ten minutes.
+	go test -count=1 -timeout=30m -run '^Test(Simulation|Ledger)$$' ./idempotency -sim.schedules=$(SCHEDULES) -ledger.schedules=$(SCHEDULES)
+history: ## Check histories of real goroutines against one key, served one request at a time; a minute.
+	go test -count=1 -timeout=10m -run '^TestHistory' ./idempotency -history.time=$(if $(QUICK),5s,1m)
+crashes: ## Kill and cut off processes at every call of every path; a minute or two.
+	go test -count=1 -timeout=15m ./lambda/crashes $(if $(QUICK),,-crashes.all)
+model: ## Check the record protocol's model with spin, and each of its guards removed; two to four minutes, installs spin.
+	.ci/model $(QUICK)
+mutants: ## Take each guard out of the code in turn, and see a test fail for it; ten minutes.
+	go run ./.ci/mutants
+soak: ## Ten minutes of a thousand requests a second on a table with faults, then a million schedules: an hour and a half.
+	go test -count=1 -timeout=30m -v -run '^TestSoak$$' ./idempotency -soak.time=10m
+	$(MAKE) --no-print-directory sim SCHEDULES=500000
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME.
 	.ci/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: ## Hold the library to its budgets, against calls written by hand; WRITE=file.md keeps the tables. Two minutes; valgrind or perf count instructions.
+bench: ## Hold the library to its budgets, against calls written by hand; WRITE=file.md keeps the tables. Some minutes; valgrind or perf count instructions.
 	go run ./.ci/bench $(if $(WRITE),-write '$(WRITE)')
 
 .PHONY: bench-peers
@@ -137,6 +157,7 @@ clean: ## Remove what these targets made.
 modules:
 	go mod tidy -diff
 	go mod verify
+	.ci/dependencies
 	go -C .ci/rie mod tidy -diff
 format:
 	$(LINT) fmt --diff $(PACKAGES)

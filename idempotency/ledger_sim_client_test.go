@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,9 +21,10 @@ import (
 type ledgerWorker struct {
 	Client // nil: what the library does not call would panic
 	*ledgerSim
-	number int // 3: the reconciler
+	number int // simPerson: the reconciler
 	rng    *rand.Rand
 	skew   time.Duration
+	r      *Runner
 	dead   bool
 	asking *ledgerRequest // nil: the reconciler is at work
 }
@@ -30,6 +32,7 @@ type ledgerWorker struct {
 func (s *ledgerSim) newWorker(number int, seed uint64) *ledgerWorker {
 	w := &ledgerWorker{ledgerSim: s, number: number, rng: rand.New(rand.NewPCG(seed, uint64(number)))}
 	w.skew = time.Duration(w.rng.Int64N(1800)-900) * time.Millisecond
+	w.begin()
 	return w
 }
 
@@ -46,7 +49,7 @@ func (w *ledgerWorker) mayCrash(when string) {
 	if w.dead {
 		runtime.Goexit()
 	}
-	if w.number < 3 && w.chance(2) {
+	if w.number != simPerson && w.chance(2) {
 		w.dead = true
 		w.count("crash " + when)
 		w.remark(w.asking, "crash %s", when)
@@ -58,6 +61,7 @@ func (w *ledgerWorker) mayCrash(when string) {
 type ledgerWrite struct {
 	name     string
 	payment  *ledgerPayment
+	beside   bool // of an item of the answer, and not of the record
 	asking   *ledgerRequest
 	transact *dynamodb.TransactWriteItemsInput
 	send     func() error
@@ -185,25 +189,38 @@ func (w *ledgerWorker) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _
 	if err != nil {
 		return nil, err
 	}
+	if !aws.ToBool(in.ConsistentRead) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.counts["read first"]++
+		if it, old := w.past.before(idOf(in.Key), w.rng); old {
+			w.counts["stale read"]++
+			return &dynamodb.GetItemOutput{Item: it}, nil
+		}
+	}
 	return out, nil
 }
 
 func (w *ledgerWorker) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	what := ledgerWrite{name: "put", payment: w.paymentOf(in.Item)}
+	what := ledgerWrite{name: "put"}
+	if what.payment, what.beside = w.paymentOf(in.Item); what.beside {
+		what.name = "put beside"
+	}
 	return ledgerSend(ctx, w, what, func() (*dynamodb.PutItemOutput, error) { return w.inner.PutItem(context.Background(), in) })
 }
 
 func (w *ledgerWorker) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	what := ledgerWrite{name: "update", payment: w.paymentOf(in.Key)}
+	what := ledgerWrite{name: "update"}
+	what.payment, _ = w.paymentOf(in.Key)
 	return ledgerSend(ctx, w, what, func() (*dynamodb.UpdateItemOutput, error) { return w.inner.UpdateItem(context.Background(), in) })
 }
 
 func (w *ledgerWorker) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	what := ledgerWrite{name: "commit", transact: in}
 	if own := in.TransactItems[0]; own.Put != nil {
-		what.payment = w.paymentOf(own.Put.Item)
+		what.payment, _ = w.paymentOf(own.Put.Item)
 	} else {
-		what.payment = w.paymentOf(own.Update.Key)
+		what.payment, _ = w.paymentOf(own.Update.Key)
 	}
 	w.remember(in)
 	return ledgerSend(ctx, w, what, func() (*dynamodb.TransactWriteItemsOutput, error) {
@@ -248,13 +265,14 @@ func ledgerSend[Out any](ctx context.Context, w *ledgerWorker, what ledgerWrite,
 	return <-replies, nil
 }
 
-func (s *ledgerSim) paymentOf(key item) *ledgerPayment {
-	id := key["id"].(*types.AttributeValueMemberS).Value
+// paymentOf is whose record, or whose item beside it, that is.
+func (s *ledgerSim) paymentOf(key item) (p *ledgerPayment, beside bool) {
+	id := idOf(key)
 	for _, p := range s.payments {
-		if p.id == id {
-			return p
+		if p.id == id || strings.HasPrefix(id, p.id+"#") {
+			return p, p.id != id
 		}
 	}
 	s.t.Errorf("schedule %d: a write to %q", s.seed, id)
-	return nil
+	return nil, false
 }

@@ -18,10 +18,12 @@ type ledgerRequest struct {
 	name    string
 	mode    ledgerMode
 
-	window  *ledgerWindow // that was open, or the last one, when the request came
-	settled bool          // it had an outcome by then
-	runs    []string      // of the handler
-	nothing bool          // the client was told that it has written nothing
+	window   *ledgerWindow // that was open, or the last one, when the request came
+	settled  bool          // it had an outcome by then
+	runs     []string      // of the handler
+	returned []string      // that it may have recorded
+	nothing  bool          // the client was told that it has written nothing
+	came     time.Time     // by its process's clock
 }
 
 // work serves requests one after the other; after a crash the next one meets a new process.
@@ -31,30 +33,44 @@ func (w *ledgerWorker) work() {
 		p := w.payments[w.rng.IntN(len(w.payments))]
 		q := &ledgerRequest{payment: p, name: fmt.Sprintf("%s/%d.%d", p.key, w.number, n), mode: p.modes[w.rng.IntN(len(p.modes))]}
 		ended := make(chan struct{})
-		w.dead, w.asking = false, q
+		if w.dead || w.chance(3) {
+			w.begin() // another process
+		}
+		w.asking = q
 		w.background.Go(func() {
 			defer close(ended)
-			defer func() { _ = recover() }() // a handler's panic ends the process, as Lambda's runtime does
+			defer func() {
+				if recover() != nil {
+					w.dead = true // a handler's panic ends the process, as Lambda's runtime does
+				}
+			}()
 			w.serve(q)
 		})
 		<-ended
 	}
 }
 
-func (w *ledgerWorker) runner() *Runner {
-	r, err := New(w, Config{
-		Table: w.records, Retention: w.retention(), UnknownRetention: max(w.retention(), 20*time.Second), OnUnknown: w.policy,
+// begin makes the process anew: what it remembered is gone.
+func (w *ledgerWorker) begin() {
+	cfg := Config{
+		Table: w.records, Retention: w.retention(), UnknownRetention: max(w.retention(), 20*time.Second),
 		Now: w.clock, Observe: func(_ context.Context, e Event) { w.count(string(e.Kind)) },
-	})
-	if err != nil {
-		w.t.Fatal(err)
 	}
-	r.table.jitter = w.upTo
+	w.dead = false
+	w.r = w.runner(w, cfg, func() bool { return w.chance(5) })
+	w.r.table.jitter = w.upTo
+}
+
+func (s *ledgerSim) runner(client Client, cfg Config, fails func() bool) *Runner {
+	r, err := New(client, s.config(cfg, fails))
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	return r
 }
 
 func (w *ledgerWorker) serve(q *ledgerRequest) {
-	req := Request{Operation: "pay", Scope: "scope", Key: q.payment.key, Input: q.payment.key, Tx: q.mode.tx}
+	req := Request{Operation: "pay", Scope: "scope", Key: q.payment.key, Input: q.payment.key, Tx: q.mode.tx, ReadFirst: q.payment.reads}
 	if w.chance(20) {
 		req.Wait = w.upTo(10 * time.Second)
 	}
@@ -64,7 +80,7 @@ func (w *ledgerWorker) serve(q *ledgerRequest) {
 	}
 	defer cancel()
 	w.comes(q)
-	res, err := Do(ctx, w.runner(), req, func(ctx context.Context) (string, error) { return w.pay(ctx, q) })
+	res, err := Do(ctx, w.r, req, func(ctx context.Context) (string, error) { return w.pay(ctx, q) })
 	w.answered(w, q, res.Value, err)
 }
 
@@ -82,6 +98,7 @@ func (w *ledgerWorker) pay(ctx context.Context, q *ledgerRequest) (string, error
 	run := fmt.Sprintf("%s#%d", q.name, len(q.runs))
 	w.started(q, run, AttemptFrom(ctx))
 	failure := func(text string, class Class) error {
+		q.returned = append(q.returned, text+" in "+run)
 		return marked(&ledgerError{text + " in " + run, class}, class)
 	}
 	if p.looks && w.balance(p.from) < p.amount {
@@ -123,6 +140,7 @@ func (w *ledgerWorker) pay(ctx context.Context, q *ledgerRequest) (string, error
 	case 4:
 		panic("handler")
 	}
+	q.returned = append(q.returned, run)
 	return run, nil
 }
 
@@ -207,6 +225,7 @@ func (s *ledgerSim) sweep(rng interface{ Int64N(int64) int64 }) {
 				s.counts["swept"]++
 				s.note(nil, "%s swept", p.key)
 				p.now = nil
+				s.past.add(p.id, nil)
 				if _, err := s.inner.DeleteItem(s.t.Context(), &dynamodb.DeleteItemInput{TableName: &s.records, Key: item{"id": textValue(p.id)}}); err != nil {
 					s.t.Error(err)
 				}
@@ -218,11 +237,10 @@ func (s *ledgerSim) sweep(rng interface{ Int64N(int64) int64 }) {
 
 // reconcile looks for unknowns now and then, and resolves them by what the books and the processor say.
 func (w *ledgerWorker) reconcile() {
-	r := w.runner()
 	for range w.rng.IntN(3) {
 		pause(w.upTo(60 * time.Second))
 		var found []Record
-		for rec, err := range r.Unknowns(w.t.Context()) {
+		for rec, err := range w.r.Unknowns(w.t.Context()) {
 			if err != nil {
 				w.t.Errorf("schedule %d: Unknowns: %v", w.seed, err)
 				return
@@ -233,23 +251,23 @@ func (w *ledgerWorker) reconcile() {
 		for _, rec := range found {
 			pause(w.upTo(time.Second))
 			if as, ok := w.truth(rec); ok {
-				w.resolve(r, rec, as)
+				w.resolve(rec, as)
 			}
 		}
 	}
 }
 
-func (w *ledgerWorker) resolve(r *Runner, rec Record, as Resolution) {
+func (w *ledgerWorker) resolve(rec Record, as Resolution) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	err := r.Resolve(ctx, rec, as)
+	err := w.r.Resolve(ctx, rec, as)
 	w.remark(nil, "resolve %s as %s: %v", rec.ID[:8], as.status, short(err))
 	switch {
 	case err == nil:
 		w.count("resolved " + string(as.status))
 	case errors.Is(err, ErrInProgress), errors.Is(err, ErrLeaseLost), errors.Is(err, ErrNotFound):
 		w.count("resolved too late")
-	case !errors.Is(err, ErrNotRecorded):
+	case !errors.Is(err, ErrNotRecorded) && !errors.Is(err, ErrUnavailable) && !errors.Is(err, errNoKey):
 		w.t.Errorf("schedule %d: Resolve: %v", w.seed, err)
 	}
 }

@@ -51,6 +51,7 @@ const (
 	readme    = "README.md"
 	clients   = "lambda/CLIENTS.md"
 	operating = "idempotency/OPERATING.md"
+	modelled  = "idempotency/model/README.md"
 )
 
 // holdings has every line that a document tells its reader to type, in the order in which they are run.
@@ -89,6 +90,12 @@ var holdings = []held{
 	{doc: readme, command: "make bench", how: tested, by: "make bench"},
 	{doc: readme, command: "make coldstart", how: tested, by: "make coldstart"},
 	{doc: readme, command: "make bench-peers", how: tested, by: "make bench-peers"},
+	{doc: readme, command: "make proof", how: tested, by: "make proof"},
+	{doc: readme, command: "make soak", how: tested, by: "idempotency.TestSoak"},
+	{doc: modelled, command: "make model", how: tested, by: "make model"},
+	{doc: modelled, command: ".ci/model quick", how: tested, by: "make model"},
+	{doc: modelled, command: ".ci/model NAME...", how: tested, by: "make model"},
+	{doc: modelled, command: ".ci/model trace NAME", how: tested, by: "make model"},
 	{doc: readme, command: "aws dynamodb list-tables --endpoint-url http://" + printedAddr + " --region us-east-1", how: tested, by: "make clients"},
 	{doc: readme, command: "DYNAMODB_LOCAL_DIR=/opt/dynamodb-local go test -count=1 ./...", how: tested, by: "localtest/internal/remote.TestOpen_Jar"},
 	{doc: readme, command: "DYNAMODB_LOCAL_IMAGE=amazon/dynamodb-local:3.3.1 go test -count=1 ./...", how: tested, by: "localtest/internal/remote.TestOpen_Image"},

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// pkg is the package whose guards these are.
+const pkg = "idempotency"
+
+// guard is what a mutant lacks: text of a file in the place of which the mutant has another.
+type guard struct {
+	name     string
+	file     string
+	text     string
+	instead  string
+	heldBy   string // a regular expression of tests' names
+	deadline bool   // the mutant never ends: the tests' time-out is its end
+}
+
+var (
+	errLives = errors.New("its tests pass without it")
+	errBuild = errors.New("the mutant does not compile")
+	failure  = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+)
+
+// kill runs the tests on the mutant and returns the one that has failed.
+func (g guard) kill(ctx context.Context, dir string) (killer string, err error) {
+	overlay, err := g.overlay(dir)
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, "go", "test", "-overlay="+overlay, "-count=1", "-failfast", "-timeout=180s", "-run="+g.heldBy, "./"+pkg).CombinedOutput() //nolint:gosec // the arguments are guards.go's
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil && strings.Contains(string(out), "no tests to run"):
+		return "", fmt.Errorf("no test is called %s", g.heldBy)
+	case err == nil:
+		return "", errLives
+	case !ok || !exit.Exited():
+		return "", err
+	case strings.Contains(string(out), "[build failed]"):
+		return "", fmt.Errorf("%w:\n%s", errBuild, out)
+	}
+	return killerIn(string(out), g.deadline)
+}
+
+// killerIn is the first test that has failed.
+func killerIn(out string, deadline bool) (string, error) {
+	switch m := failure.FindStringSubmatch(out); {
+	case m != nil:
+		return m[1], nil
+	case strings.Contains(out, "panic: test timed out"):
+		if deadline {
+			return "the time-out", nil
+		}
+		return "", fmt.Errorf("the tests never end, which says nothing:\n%s", out)
+	case strings.Contains(out, "panic: ") || strings.Contains(out, "fatal error: "):
+		return "a panic", nil
+	}
+	return "", fmt.Errorf("no test has failed, but go test has:\n%s", out)
+}
+
+// overlay is a file for go test's -overlay.
+func (g guard) overlay(dir string) (string, error) {
+	file, err := filepath.Abs(filepath.Join(pkg, g.file))
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(file) //nolint:gosec // of the package
+	if err != nil {
+		return "", err
+	}
+	mutant, err := g.in(string(text))
+	if err != nil {
+		return "", err
+	}
+	place, err := os.MkdirTemp(dir, "")
+	if err != nil {
+		return "", err
+	}
+	other := filepath.Join(place, g.file)
+	if err := os.WriteFile(other, []byte(mutant), 0o600); err != nil {
+		return "", err
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {file: other}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(place, "overlay.json")
+	return overlay, os.WriteFile(overlay, list, 0o600)
+}
+
+// in is the text of a file without the guard.
+func (g guard) in(text string) (string, error) {
+	if n := strings.Count(text, g.text); n != 1 {
+		return "", fmt.Errorf("%s has %d times, and not once:\n%s", g.file, n, g.text)
+	}
+	return strings.Replace(text, g.text, g.instead, 1), nil
+}
