@@ -15,7 +15,7 @@ LAMBDA  := GOOS=linux GOARCH=arm64
 BUILD   := CGO_ENABLED=0 go build -tags lambda.norpc -trimpath -ldflags '-s -w'
 FUNCTIONS := ./lambda/payments ./lambda/quickstart
 # ./... leaves dot folders out.
-PACKAGES := ./... ./.ci/bench ./.ci/coldstart/... ./.ci/cost ./.ci/dashboard ./.ci/differences ./.ci/mutants ./.ci/peers/... ./.ci/readme \
+PACKAGES := ./... ./.ci/bench ./.ci/coldstart/... ./.ci/cost ./.ci/dashboard ./.ci/differences ./.ci/mutants ./.ci/page ./.ci/peers/... ./.ci/readme \
 	./.ci/snippets ./.ci/words
 
 ARTIFACTS_DIR ?= .cache/build

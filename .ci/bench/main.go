@@ -16,7 +16,12 @@ import (
 	"os/signal"
 	"runtime"
 	"time"
+
+	"github.com/oncekey/oncekey/.ci/page"
 )
+
+// block is the name of the tables' place.
+const block = "bench"
 
 func main() {
 	log.SetFlags(0)
@@ -39,6 +44,11 @@ func main() {
 
 // bench returns a line for each budget that is broken.
 func bench(ctx context.Context, file string) (broken []string, err error) {
+	if file != "" {
+		if err := page.Check(file, block); err != nil { // before minutes of work
+			return nil, err
+		}
+	}
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return nil, err
@@ -65,7 +75,7 @@ func bench(ctx context.Context, file string) (broken []string, err error) {
 	text = heading(w.cpu, counter) + "\n\n" + text
 	fmt.Print(text)
 	if file != "" {
-		err = replaceIn(file, text)
+		err = page.Replace(file, block, text)
 	}
 	return broken, err
 }

@@ -215,33 +215,6 @@ func TestShown(t *testing.T) {
 	}
 }
 
-func TestReplaceIn(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "README.md")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("before\n<!-- bench:begin -->\nold\n<!-- bench:end -->\nafter\n")
-	for range 2 {
-		if err := replaceIn(file, "new\n"); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(file)
-		if want := "before\n<!-- bench:begin -->\nnew\n<!-- bench:end -->\nafter\n"; err != nil || string(got) != want {
-			t.Errorf("got %q, %v", got, err)
-		}
-	}
-	for _, text := range []string{"", "<!-- bench:begin -->\n", "<!-- bench:end -->\n"} {
-		write(text)
-		if err := replaceIn(file, "new\n"); err == nil {
-			t.Errorf("%q is no error", text)
-		}
-	}
-}
-
 // What the plan names is there, and is run.
 func TestPlan(t *testing.T) {
 	t.Parallel()

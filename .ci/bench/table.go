@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -148,20 +147,4 @@ func thousands(v float64) string {
 		whole += "." + fraction
 	}
 	return whole
-}
-
-const begin, end = "<!-- bench:begin -->\n", "<!-- bench:end -->"
-
-// replaceIn writes text between the two marks of a file.
-func replaceIn(file, text string) error {
-	old, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	head, rest, ok := strings.Cut(string(old), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		return fmt.Errorf("%s: has no lines %s and %s", file, strings.TrimSpace(begin), end)
-	}
-	return os.WriteFile(file, []byte(head+begin+text+end+tail), 0o644) //nolint:gosec // a document
 }

@@ -10,12 +10,15 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"log"
-	"os"
+
+	"github.com/oncekey/oncekey/.ci/page"
 )
+
+// block is the name of the tables' place.
+const block = "cost"
 
 func main() {
 	log.SetFlags(0)
@@ -38,37 +41,10 @@ func run(write, check string) error {
 	}
 	switch {
 	case write != "":
-		return replaceIn(write, text)
+		return page.Replace(write, block, text)
 	case check != "":
-		return compareWith(check, text)
+		return page.Compare(check, block, text)
 	}
 	fmt.Print(text)
-	return nil
-}
-
-func replaceIn(file, text string) error {
-	old, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	before, _, after, err := split(string(old))
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return os.WriteFile(file, []byte(before+"\n"+text+after), 0o644)
-}
-
-func compareWith(file, text string) error {
-	old, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	_, block, _, err := split(string(old))
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	if block != "\n"+text {
-		return errors.New(difference(file, block, "\n"+text))
-	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -111,56 +110,6 @@ func TestMoney(t *testing.T) {
 	for d, want := range map[float64]string{0: "$0", 0.0625: "$0.0625", 0.625: "$0.625", 0.1875: "$0.188", 0.5: "$0.50", 1: "$1.00", 3.125: "$3.13", 61.875: "$61.88"} {
 		if got := money(d); got != want {
 			t.Errorf("money(%v) = %s, want %s", d, got, want)
-		}
-	}
-}
-
-// What is written is found again, and the rest of the file stays.
-func TestFile(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "README.md")
-	if err := os.WriteFile(file, []byte("# Cost\n\n"+begin+"old\n"+end+"\nMore.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := compareWith(file, "new\n"); err == nil || !strings.Contains(err.Error(), "line 1 of them is\n\told") {
-		t.Errorf("compared with an old one: %v", err)
-	}
-	for range 2 {
-		if err := replaceIn(file, "new\n"); err != nil {
-			t.Fatal(err)
-		}
-		if err := compareWith(file, "new\n"); err != nil {
-			t.Errorf("compared with what was written: %v", err)
-		}
-	}
-	if got, err := os.ReadFile(file); err != nil || string(got) != "# Cost\n\n"+begin+"\nnew\n"+end+"\nMore.\n" {
-		t.Errorf("the file is %q, %v", got, err)
-	}
-	if err := compareWith(file, "new\nmore\n"); err == nil {
-		t.Error("a missing line is not found")
-	}
-}
-
-func TestFile_Refuses(t *testing.T) {
-	t.Parallel()
-	for name, text := range map[string]string{
-		"no lines":    "# Cost\n",
-		"no end":      begin + "text\n",
-		"two of them": begin + end + begin + end,
-		"backwards":   end + begin,
-	} {
-		file := filepath.Join(t.TempDir(), "README.md")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := replaceIn(file, "new\n"); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-		if err := compareWith(file, "new\n"); err == nil {
-			t.Errorf("%s: compared without an error", name)
-		}
-		if got, err := os.ReadFile(file); err != nil || string(got) != text {
-			t.Errorf("%s: the file is %q, %v", name, got, err)
 		}
 	}
 }

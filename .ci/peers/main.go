@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/oncekey/oncekey/.ci/page"
 	"github.com/oncekey/oncekey/localtest"
 )
 
@@ -41,7 +42,7 @@ func main() {
 	flag.Func("worker", "executable and arguments of a library's worker, separated by spaces; may be repeated", worker)
 	flag.IntVar(&p.rounds, "rounds", 3, "how often everything is measured; the median is shown")
 	flag.IntVar(&p.operations, "operations", 1000, "operations of one kind in a round")
-	file := flag.String("write", "", "Markdown file to write the table into, between its lines\n"+begin+" and "+end)
+	file := flag.String("write", "", "Markdown `file` to write the table into, as its block "+block)
 	flag.Parse()
 	if flag.NArg() > 0 || len(commands) == 0 || p.rounds < 1 || p.operations < 1 {
 		flag.Usage()
@@ -59,7 +60,7 @@ func main() {
 
 func run(ctx context.Context, commands []string, p plan, file string) error {
 	if file != "" { // before minutes of work
-		if _, err := written(file, ""); err != nil {
+		if err := page.Check(file, block); err != nil {
 			return err
 		}
 	}
@@ -72,11 +73,7 @@ func run(ctx context.Context, commands []string, p plan, file string) error {
 	if file == "" {
 		return nil
 	}
-	whole, err := written(file, text)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, []byte(whole), 0o644)
+	return page.Replace(file, block, text)
 }
 
 // measure plays the plan with all workers, taking turns, and ends them.

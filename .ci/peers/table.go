@@ -11,11 +11,8 @@ import (
 	"time"
 )
 
-// The table stands between these lines of a file.
-const (
-	begin = "<!-- peers:begin -->"
-	end   = "<!-- peers:end -->"
-)
+// block is the name of the table's place in a document.
+const block = "peers"
 
 // heads are the columns' titles and how a figure is written: in which unit, and whether its ratio to the first library's
 // follows.
@@ -86,20 +83,6 @@ func report(workers []*worker, p plan, now time.Time, machine string) string {
 	}
 	fmt.Fprintf(&b, notes, p.rounds, p.operations, workers[0].Library)
 	return b.String()
-}
-
-// written is the file's text with the report between the marks.
-func written(file, report string) (string, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	before, rest, found := strings.Cut(string(text), begin+"\n")
-	_, after, closed := strings.Cut(rest, end+"\n")
-	if !found || !closed {
-		return "", fmt.Errorf("%s has no line %s with a line %s after it", file, begin, end)
-	}
-	return before + begin + "\n" + report + end + "\n" + after, nil
 }
 
 var modelName = regexp.MustCompile(`(?m)^model name\s*: (.+)$`)

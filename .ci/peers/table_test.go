@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,24 +27,6 @@ func TestReport_RatiosToTheFirst(t *testing.T) {
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("report lacks %q:\n%s", want, got)
-		}
-	}
-}
-
-func TestWritten(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"a\n" + begin + "\nold\n" + end + "\nb\n": "a\n" + begin + "\nnew\n" + end + "\nb\n",
-		begin + "\n" + end + "\n":                 begin + "\nnew\n" + end + "\n",
-		"a\n" + begin + "\n":                      "",
-		end + "\n" + begin + "\n":                 "",
-	} {
-		file := filepath.Join(t.TempDir(), "x.md")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := written(file, "new\n"); got != want || (err != nil) != (want == "") {
-			t.Errorf("%q: got %q, %v, want %q", text, got, err, want)
 		}
 	}
 }
