@@ -143,6 +143,6 @@ func (w *historyWorker) refused(a *asked, err error) {
 		gone.token = token
 		w.note(gone, a.called, output{said: saidGiveBack})
 	default:
-		w.h.t.Errorf("a caller got %v", err)
+		w.h.odd(err)
 	}
 }

@@ -62,6 +62,9 @@ func (h *history) judge(t *testing.T) {
 	if verdict := h.check(); verdict != porcupine.Ok {
 		t.Errorf("%s: no order of one key explains this history (seed %d):\n%s", verdict, h.seed, h)
 	}
+	for _, err := range h.strange {
+		t.Errorf("a caller got %v (seed %d)", err, h.seed)
+	}
 	h.checkEffects(t)
 }
 
@@ -108,9 +111,10 @@ type history struct {
 	workers []*historyWorker
 	late    bool // writes can come after their caller was answered
 
-	mu     sync.Mutex
-	ops    []porcupine.Operation
-	writes []string // for a reader of a history that fails
+	mu      sync.Mutex
+	ops     []porcupine.Operation
+	writes  []string // for a reader of a history that fails
+	strange []error  // answers that no request may get: with a broken client a record can become one that is not understood
 }
 
 // leapingClock is the one that all workers go by. It makes minutes of moments, so that leases and windows end without a wait.
@@ -183,6 +187,12 @@ func (h *history) play() {
 	wg.Wait()
 	h.db.ClearFaults()
 	h.db.Flush()
+}
+
+func (h *history) odd(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.strange = append(h.strange, err)
 }
 
 func (h *history) operations() []porcupine.Operation {

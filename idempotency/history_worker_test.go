@@ -211,6 +211,6 @@ func (w *historyWorker) resolve(n int) {
 	case errors.Is(err, idempotency.ErrNotRecorded):
 		w.note(a.in, a.called, output{said: perhaps, value: value})
 	case !errors.Is(err, idempotency.ErrUnavailable):
-		w.h.t.Errorf("Resolve: %v", err)
+		w.h.odd(fmt.Errorf("Resolve: %w", err))
 	}
 }
