@@ -127,6 +127,16 @@ type bounded struct {
 
 func (b bounded) Deadline() (time.Time, bool) { return b.end, true }
 
+// timerless is a key whose value is there in a bounded context, and in those derived from one.
+type timerless struct{}
+
+func (b bounded) Value(key any) any {
+	if key == (timerless{}) {
+		return b
+	}
+	return b.Context.Value(key)
+}
+
 func before(ctx context.Context, end time.Time) context.Context {
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
 		return ctx

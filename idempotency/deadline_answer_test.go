@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,6 +46,25 @@ func TestEnding_AnswersBeforeTheDeadline(t *testing.T) {
 					t.Errorf("told %v before Lambda's deadline: %v", left, err)
 				}
 			})
+		})
+	}
+}
+
+// A call that is cut off by its caller's own deadline is cut off by that: whoever asks the context why finds the caller's cause.
+func TestLimitCall_TheCallersDeadlineEndsFirst(t *testing.T) {
+	t.Parallel()
+	for range 100 { // the order of two timers at one time is not fixed
+		synctest.Test(t, func(t *testing.T) {
+			up := errors.New("the caller's time is up")
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, up)
+			defer cancel()
+			f := newFixture(t)
+			f.inject("", localtest.Hang, forever)
+			for _, err := range f.worker(t).runner.Unknowns(ctx) {
+				if err == nil || context.Cause(ctx) != up { //nolint:errorlint // it itself
+					t.Errorf("error %v, cause %v", err, context.Cause(ctx))
+				}
+			}
 		})
 	}
 }

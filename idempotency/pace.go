@@ -12,7 +12,9 @@ func limitCall(ctx context.Context) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(maxCall)
 	if deadline, ok := ctx.Deadline(); ok {
 		end = earlier(end, time.Now().Add(max(time.Until(deadline)/2, minCall)))
-		end = earlier(end, deadline) // or there would be no timer, where ctx has none
+		if ctx.Value(timerless{}) != nil { // or nothing would end the call; otherwise ctx ends first, with its own cause
+			end = earlier(end, deadline)
+		}
 	}
 	return context.WithDeadline(ctx, end)
 }
