@@ -183,7 +183,8 @@
 //	no answer to the acquire at all         not run; one write gives the key back, if it gets through
 //	no answer to the completion             ErrNotRecorded; the record says what is true, or unknown later
 //	no answer to a transaction              the same one is sent again, the handler is not run again; then ErrNotRecorded
-//	a transaction is cancelled              nothing is written; an outcome that is there goes before the reason
+//	a transaction is cancelled              nothing is written; an outcome that is there goes before the reason; unknown, if
+//	                                        a step has run or the request's Tx promises nothing
 //	a step has run and is not recorded      ErrNotRecorded, or ErrLeaseLost: marked Unknown, since its effect may be there
 //	table down, throttled, no permission    ErrUnavailable, not run; throttled, a finished record still replays
 //	the lease is lost                       ErrLeaseLost with the winner's outcome

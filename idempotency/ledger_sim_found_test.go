@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,4 +81,48 @@ func TestLedgerFound_UnknownOfAClaimedStep(t *testing.T) {
 			t.Errorf("charged %d times", charges)
 		}
 	})
+}
+
+// I5: a handler of Do charges, and its transaction is refused as often as it is sent. The charge is there, and what belongs to it
+// is not: nobody may charge again unasked. Who promises that all effects are staged runs again.
+func TestLedgerFound_ChargedAndNotCommitted(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		tx     idempotency.TxMode
+		step   bool
+		status string
+		second error
+	}{
+		"promises nothing": {0, false, "UNKNOWN", idempotency.ErrOutcomeUnknown},
+		"all is staged":    {idempotency.Claimed, false, "RELEASED", nil},
+		"after a step":     {idempotency.Claimed, true, "UNKNOWN", idempotency.ErrOutcomeUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				accounts := f.db.CreateTable(t, idempotency.Table("accounts", idempotency.Schema{}))
+				req := request("k")
+				req.Tx = tt.tx
+				charges := func(ctx context.Context) (string, error) {
+					if tt.step {
+						if _, err := idempotency.Step(ctx, "charge", func(context.Context) (string, error) { return "ch_1", nil }); err != nil {
+							return "", err
+						}
+					}
+					idempotency.TxFrom(ctx).Put(accounts, map[string]string{"id": "payment"})
+					return "paid", nil
+				}
+				f.inject("TransactWriteItems", localtest.Conflict, forever)
+				_, err := f.worker(t).do(localtest.Invocation(t, 3*time.Second), req, charges)
+				if _, refused := errors.AsType[*idempotency.WriteError](err); !refused {
+					t.Errorf("got %v", err)
+				}
+				f.wantStatus(t, req, tt.status)
+				f.db.ClearFaults()
+				_, err = f.worker(t).do(localtest.Invocation(t, 3*time.Second), req, charges)
+				wantErr(t, err, tt.second)
+			})
+		})
+	}
 }

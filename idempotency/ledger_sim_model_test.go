@@ -102,6 +102,9 @@ func (s *ledgerSim) look(p *ledgerPayment, run string) (rec *record, row bool) {
 
 func (s *ledgerSim) check(w *ledgerWorker, what ledgerWrite, before *record, run string, row bool) {
 	p, after := what.payment, what.payment.now
+	if after == nil && before == nil {
+		return // a late copy of a transaction that was answered by its token, of a record that is swept
+	}
 	if after == nil {
 		s.fail("the record is gone after a write")
 		return

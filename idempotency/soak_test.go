@@ -79,7 +79,9 @@ func newSoak(t *testing.T) *soak {
 	db := localtest.Start(t)
 	table := db.CreateTable(t, idempotency.Table("soak", idempotency.Schema{}))
 	db.EnableTTL(t, table, "expiration")
-	runner, err := idempotency.New(db.Client(), idempotency.Config{Table: table, Retention: soakRetention, UnknownRetention: soakRetention, Wait: 100 * time.Millisecond})
+	runner, err := idempotency.New(db.Client(), idempotency.Config{
+		Table: table, Retention: soakRetention, UnknownRetention: soakRetention, Wait: 100 * time.Millisecond, Inline: 4 << 10, // what is beside a record stays 25 hours longer
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +101,11 @@ func (s *soak) load(ctx context.Context, until time.Time) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	sampleEvery := max(*soakTime/20, 500*time.Millisecond)
-	nextSample, nextSweep, due := time.Now().Add(sampleEvery), time.Now().Add(time.Second), 0.0
+	began := time.Now()
+	nextSample, nextSweep := began.Add(sampleEvery), began.Add(time.Second)
 	for n := 0; time.Now().Before(until); {
 		<-ticker.C
-		for due += float64(*soakRate) * tick.Seconds(); due >= 1; due-- {
+		for due := int(float64(*soakRate) * time.Since(began).Seconds()); n < due; {
 			key := fmt.Sprintf("key %d", n)
 			if rand.IntN(100) == 0 {
 				key = fmt.Sprintf("hot %d", rand.IntN(soakHot))
