@@ -68,6 +68,14 @@ func replay[T any](ctx context.Context, c *call, rec *record) (Result[T], error)
 	return res, nil
 }
 
+// ownUnread is the answer to a request whose own outcome is recorded and cannot be read now: "nothing was run" would be wrong. It
+// can ask again.
+func (c *call) ownUnread(rec *record, cause error) error {
+	state := c.stateError(fmt.Errorf("%w: it is, and cannot be read now: %v", ErrNotRecorded, cause), rec) //nolint:errorlint // whose cause says that nothing was run
+	state.RetryAfter = retryAfter()
+	return state
+}
+
 // tellReplay tells the observer that an outcome was handed out, or why it could not be.
 func (c *call) tellReplay(ctx context.Context, rec *record, err error) {
 	kind := KindReplayed
@@ -78,7 +86,7 @@ func (c *call) tellReplay(ctx context.Context, rec *record, err error) {
 	switch {
 	case !ok:
 		err = nil // the recorded failure is the answer
-	case badRecord(state), errors.Is(state, ErrUnavailable), errors.Is(state, errBodyLost), isFieldError(state):
+	case badRecord(state), errors.Is(state, ErrUnavailable), errors.Is(state, errBodyLost), errors.Is(state, ErrNotRecorded), isFieldError(state):
 		kind = KindStoreFailure
 	}
 	c.emit(ctx, kind, rec.number, c.begun, err)

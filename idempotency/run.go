@@ -168,7 +168,7 @@ func (e ending) finished(ctx context.Context, rep reply, as ended, handlerErr er
 		}
 		e.tell(ctx, kind, as.err)
 		if rep.rec.status != as.status || as.err == nil && !rep.rec.body.equal(as.body) {
-			return answer{replayed: rep.rec}, nil // edited by hand since: what is recorded counts (rule 22)
+			return answer{replayed: rep.rec, ran: true}, nil // edited by hand since: what is recorded counts (rule 22)
 		}
 		return answer{completed: rep.rec.completed}, handlerErr
 	}
@@ -219,7 +219,7 @@ func (e ending) leave(ctx context.Context, s status, kind Kind, handlerErr error
 	case e.own.sentCommit && rep.rec.token == e.own.attempt.Token && rep.rec.finished():
 		// An earlier copy of our own transaction has committed, whatever its later copies were told (H4).
 		e.tell(ctx, KindCompleted, nil)
-		return answer{replayed: rep.rec}, nil
+		return answer{replayed: rep.rec, ran: true}, nil
 	default:
 		if answer, err := e.lost(ctx, rep.rec, handlerErr); answer.replayed != nil {
 			return answer, err

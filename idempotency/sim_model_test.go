@@ -206,7 +206,10 @@ func (s *simulation) newToken(q *simRequest, rec *simRecord) {
 	if rec.now.number == 1 {
 		rec.late = q.worker.clock().Sub(rec.now.started) > simRetention-clockMargin
 	}
-	if s.owners[rec.now.token] != nil && !rec.late {
+	// While secrets rotate a claim is given back as if it had never been: its record can be swept at once, and a copy of the
+	// claim come then. It blocks the key for a lease; nothing has run.
+	givenBack := len(s.secrets) > 1 && rec.now.number == 1 && rec.now.status == inProgress
+	if s.owners[rec.now.token] != nil && !rec.late && !givenBack {
 		s.fail("rule 21: a token was used twice")
 	}
 	s.owners[rec.now.token] = q

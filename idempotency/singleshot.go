@@ -66,7 +66,7 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 		if seen != nil {
 			found, again, err := s.decide(ctx, seen)
 			if err != nil || found != nil {
-				return answer{replayed: found}, err
+				return answer{replayed: found, ran: s.own.sentCommit}, err
 			}
 			seen = again
 		}
@@ -136,7 +136,7 @@ func (s shot) met(ctx context.Context, rec *record) (answer, error) {
 	if err := s.match(rec); err != nil {
 		return answer{}, s.mismatch(ctx, err)
 	}
-	return answer{replayed: rec}, nil
+	return answer{replayed: rec, ran: s.own.sentCommit}, nil
 }
 
 // keepOut is the look of a run whose transaction was sent and refused: it writes, since a copy of the transaction may still be
