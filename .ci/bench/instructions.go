@@ -37,7 +37,7 @@ func findCounter(ctx context.Context) counter {
 const few, many = 50, 550
 
 // instructions counts those of an iteration for each pair whose budget asks for them, and its baseline; by benchmark.
-func (w *workplace) instructions(ctx context.Context, by counter, of []pair) (map[string]float64, error) {
+func (w *binaries) instructions(ctx context.Context, by counter, of []pair) (map[string]float64, error) {
 	counted := map[string]float64{}
 	if by == uncounted {
 		return counted, nil

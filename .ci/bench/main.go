@@ -54,7 +54,7 @@ func bench(ctx context.Context, file string) (broken []string, err error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	w := workplace{dir: dir}
+	w := binaries{dir: dir}
 	found := results{}
 	for _, r := range runs {
 		log.Printf("%s %s", r.pkg, r.bench)

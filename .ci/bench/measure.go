@@ -41,14 +41,14 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// workplace is where test binaries are built and run.
-type workplace struct {
+// binaries are those of the packages' tests: where they are built, and run.
+type binaries struct {
 	dir string
 	cpu string // as the benchmarks have told
 }
 
 // binary of the package's tests, built once.
-func (w *workplace) binary(ctx context.Context, pkg string) (string, error) {
+func (w *binaries) binary(ctx context.Context, pkg string) (string, error) {
 	file := filepath.Join(w.dir, pkg+".test")
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
@@ -62,7 +62,7 @@ func (w *workplace) binary(ctx context.Context, pkg string) (string, error) {
 
 // measure runs benchmarks. Each time is a process of its own, with both sides of a pair in it, so that whatever the machine
 // does besides hits both.
-func (w *workplace) measure(ctx context.Context, r run, into results) error {
+func (w *binaries) measure(ctx context.Context, r run, into results) error {
 	file, err := w.binary(ctx, r.pkg)
 	if err != nil {
 		return err
