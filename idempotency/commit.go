@@ -18,7 +18,7 @@ func (e ending) commit(ctx context.Context, staged []*Write, res result) (a answ
 	if mistake != nil {
 		return answer{}, false, mistake
 	}
-	e.storeBeside(ctx, &as)
+	e.storeOrDrop(ctx, &as)
 	w := e.r.table.finish(e.own, as, e.req.Retention).with(nil, actions)
 	e.own.sentCommit = true
 	rep, err := e.persist(ctx, w, allSends)

@@ -103,7 +103,7 @@ type ending struct {
 // finish writes the outcome. If that fails for good, the caller must not get it: it is told that the effect may
 // have happened, and nothing but a completion may follow, since the write may still have been applied (rule 22).
 func (e ending) finish(ctx context.Context, as ended, handlerErr error) (answer, error) {
-	e.storeBeside(ctx, &as)
+	e.storeOrDrop(ctx, &as)
 	rep, err := e.persist(ctx, e.r.table.finish(e.own, as, e.req.Retention), allSends)
 	switch api, _ := errors.AsType[smithy.APIError](err); {
 	case err == nil || !refused(err) || badRecord(err):
@@ -126,9 +126,9 @@ func (e ending) outcome(ctx context.Context, s status, res result) ended {
 	return e.call.outcome(e.r.ending(ctx, e.own.times), s, res)
 }
 
-// storeBeside leaves the outcome without a body if its items cannot be written, whatever keeps them from it: the work is done,
+// storeOrDrop leaves the outcome without a body if its items cannot be written, whatever keeps them from it: the work is done,
 // and that must be recorded (rule 25).
-func (e ending) storeBeside(ctx context.Context, as *ended) {
+func (e ending) storeOrDrop(ctx context.Context, as *ended) {
 	if as.beside == nil {
 		return
 	}

@@ -75,7 +75,7 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 		if as.at = s.r.storedNow(); round > 0 || as.id != s.id {
 			as = s.outcome(ctx, became, res)
 		}
-		s.storeBeside(ctx, &as)
+		s.storeOrDrop(ctx, &as)
 		w, others := s.write(as, seen), s.alone(as, seen)
 		if as.status == completed || len(others) > 0 {
 			w = w.with(others, actions)
