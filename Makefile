@@ -108,7 +108,7 @@ SCHEDULES := $(if $(QUICK),2000,50000)
 proof: crashes sim history model mutants ## Hold the invariants against crashes, chance, histories, the model and mutants; half an hour, QUICK=quick a part.
 	$(MAKE) --no-print-directory fuzz FUZZTIME=$(if $(QUICK),2s,20s)
 sim: ## Run 100,000 schedules of the two simulations, half of them each; ten minutes.
-	go test -count=1 -timeout=30m -run '^Test(Simulation|Ledger)$$' ./idempotency -sim.schedules=$(SCHEDULES) -ledger.schedules=$(SCHEDULES)
+	go test -count=1 -timeout=3h -run '^Test(Simulation|Ledger)$$' ./idempotency -sim.schedules=$(SCHEDULES) -ledger.schedules=$(SCHEDULES)
 history: ## Check histories of real goroutines against one key, served one request at a time; a minute.
 	go test -count=1 -timeout=10m -run '^TestHistory' ./idempotency -history.time=$(if $(QUICK),5s,1m)
 crashes: ## Kill and cut off processes at every call of every path; a minute or two.
@@ -117,7 +117,7 @@ model: ## Check the record protocol's model with spin, and each of its guards re
 	.ci/model $(QUICK)
 mutants: ## Take each guard out of the code in turn, and see a test fail for it; ten minutes.
 	go run ./.ci/mutants
-soak: ## Ten minutes of a thousand requests a second on a table with faults, then a million schedules: an hour and a half.
+soak: ## Ten minutes of a thousand requests a second on a table with faults, then a million schedules: an hour and a quarter.
 	go test -count=1 -timeout=30m -v -run '^TestSoak$$' ./idempotency -soak.time=10m
 	$(MAKE) --no-print-directory sim SCHEDULES=500000
 

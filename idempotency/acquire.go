@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // maxRounds bounds how often a request decides anew because the record changed under it.
@@ -21,8 +22,17 @@ type ownership struct {
 	steps       map[string][]byte // recorded by earlier attempts
 	begun       bool              // the record says that a step has begun, in this attempt or an earlier one
 
-	sentCommit bool // a transaction with the outcome: it may have committed, whatever its last copy was told
+	sentAt time.Time // when the first transaction with the outcome was sent: it may have committed, whatever its last copy was told
 }
+
+// sends notes a transaction with an outcome of that time.
+func (o *ownership) sends(at time.Time) {
+	if !o.sent() {
+		o.sentAt = at
+	}
+}
+
+func (o *ownership) sent() bool { return !o.sentAt.IsZero() }
 
 // acquire makes this request the owner of the key's record, or finds the outcome that is already there, or says
 // why neither. Each round makes one decision by one conditional write; what the table says instead is the next

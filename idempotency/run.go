@@ -132,7 +132,7 @@ func (e ending) storeOrDrop(ctx context.Context, as *ended) {
 	if as.beside == nil {
 		return
 	}
-	if err := e.call.storeBeside(e.r.ending(ctx, e.own.times), as, as.at.Add(e.req.Retention)); err != nil {
+	if err := e.storeBeside(e.r.ending(ctx, e.own.times), as, as.at.Add(e.req.Retention)); err != nil {
 		as.drop(err)
 	}
 }
@@ -207,26 +207,35 @@ func (e ending) unknown(ctx context.Context, handlerErr error) (answer, error) {
 func (e ending) leave(ctx context.Context, s status, kind Kind, handlerErr error) (answer, error) {
 	rep, err := e.persist(ctx, e.r.table.leave(e.own, s, e.r.wallNow().Add(e.unknownRetention())), fewSends)
 	switch {
-	case err != nil && e.own.sentCommit:
+	case err != nil && e.own.sent():
 		// A copy of our transaction may still be on its way: that it did not commit is more than is known.
 		return e.notRecorded(ctx, err, handlerErr)
 	case err != nil:
 		e.tell(ctx, KindStoreFailure, fmt.Errorf("%s not recorded: %w", s, err))
 	case rep.applied, rep.rec != nil && e.wrote(rep.rec, s):
 		e.tell(ctx, kind, handlerErr)
+	case rep.rec == nil && e.own.sent():
+		return e.notRecorded(ctx, errGone, handlerErr)
 	case rep.rec == nil:
 		e.tell(ctx, KindLeaseLost, errGone)
-	case e.own.sentCommit && rep.rec.token == e.own.attempt.Token && rep.rec.finished():
+	case e.own.sent() && rep.rec.token == e.own.attempt.Token && rep.rec.finished():
 		// An earlier copy of our own transaction has committed, whatever its later copies were told (H4).
 		e.tell(ctx, KindCompleted, nil)
 		return answer{replayed: rep.rec, ran: true}, nil
 	default:
-		if answer, err := e.lost(ctx, rep.rec, handlerErr); answer.replayed != nil {
+		if answer, err := e.lost(ctx, rep.rec, handlerErr); answer.replayed != nil || e.outlived() {
 			return answer, err
 		}
 	}
 	return answer{}, handlerErr
 }
+
+// outlived says that what a transaction may have committed can be over by now. Then no record tells any more whether it has.
+func (e ending) outlived() bool {
+	return e.own.sent() && !e.r.wallNow().Before(e.own.sentAt.Add(e.req.Retention))
+}
+
+var errOutlived = errors.New("a transaction was sent longer ago than its outcome is kept")
 
 // wrote recognises our own ending write after its reply was lost: the record still has our token, or our token
 // is the one before the present owner's, with the status that we left behind (H11, rule 10).
@@ -238,17 +247,21 @@ func (e ending) wrote(rec *record, s status) bool {
 // lost: another attempt has taken the record over. This one has changed nothing, and its caller gets the
 // winner's outcome if there is one that is bound to the same request (I4, rule 4).
 func (e ending) lost(ctx context.Context, winner *record, handlerErr error) (answer, error) {
+	same := !winner.expired(e.r.wallNow()) && e.match(winner) == nil
+	replays := same && winner.finished()
+	if !replays && e.outlived() {
+		return e.notRecorded(ctx, errOutlived, handlerErr)
+	}
 	err := ErrLeaseLost
 	if handlerErr != nil {
 		err = fmt.Errorf("%w; the handler's error: %w", err, handlerErr)
 	}
-	same := !winner.expired(e.r.wallNow()) && e.match(winner) == nil
 	stateErr := e.stateError(err, nil) // another request's state is none of this caller's business
 	if same {
 		stateErr = e.stateError(err, winner)
 	}
 	e.tell(ctx, KindLeaseLost, stateErr)
-	if same && winner.finished() {
+	if replays {
 		return answer{replayed: winner, lost: stateErr}, stateErr
 	}
 	return answer{}, stateErr

@@ -66,7 +66,7 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 		if seen != nil {
 			found, again, err := s.decide(ctx, seen)
 			if err != nil || found != nil {
-				return answer{replayed: found, ran: s.own.sentCommit}, err
+				return answer{replayed: found, ran: s.own.sent()}, err
 			}
 			seen = again
 		}
@@ -80,13 +80,15 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 		if as.status == completed || len(others) > 0 {
 			w = w.with(others, actions)
 		}
-		s.own.sentCommit, s.seen = s.own.sentCommit || as.status == completed, seen
+		if s.seen = seen; as.status == completed {
+			s.own.sends(as.at)
+		}
 		rep, err := s.persist(ctx, w, allSends)
 		switch {
 		case err != nil && (refused(err) || cancelledAlways(err)) && !badRecord(err) && as.status == completed:
 			// Nothing is written, unless by an earlier copy, which the look will find.
 			return s.failed(ctx, &WriteError{Index: -1, Err: err})
-		case err != nil && refused(err) && !s.own.sentCommit:
+		case err != nil && refused(err) && !s.own.sent():
 			return s.unread(ctx, s.unavailable(ctx, "record", err), handlerErr)
 		case err != nil:
 			return s.notKnown(ctx, err, handlerErr)
@@ -110,16 +112,26 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 func (s shot) failed(ctx context.Context, handlerErr error) (answer, error) {
 	class := s.r.cfg.classify(handlerErr)
 	handlerErr = unmarked(handlerErr)
-	if class == Recorded {
-		a, err := s.commit(ctx, failed, failureResult(handlerErr), nil, handlerErr)
-		if a.replayed == nil {
+	var a answer
+	var err error
+	switch {
+	case class == Recorded:
+		if a, err = s.commit(ctx, failed, failureResult(handlerErr), nil, handlerErr); a.replayed == nil {
 			a.class = class
 		}
-		return a, err
+	case s.own.sent():
+		a, err = s.keepOut(ctx, class, handlerErr)
+	default:
+		a, err = s.nothing(ctx, class, handlerErr)
 	}
-	if s.own.sentCommit {
-		return s.keepOut(ctx, class, handlerErr)
+	if a.replayed == nil && s.outlived() {
+		return s.notKnown(ctx, errOutlived, handlerErr)
 	}
+	return a, err
+}
+
+// nothing is the look of a run that has sent nothing.
+func (s shot) nothing(ctx context.Context, class Class, handlerErr error) (answer, error) {
 	rec, err := s.find(s.r.ending(ctx, s.own.times))
 	if err != nil {
 		return s.unread(ctx, err, handlerErr)
@@ -136,7 +148,7 @@ func (s shot) met(ctx context.Context, rec *record) (answer, error) {
 	if err := s.match(rec); err != nil {
 		return answer{}, s.mismatch(ctx, err)
 	}
-	return answer{replayed: rec, ran: s.own.sentCommit}, nil
+	return answer{replayed: rec, ran: s.own.sent()}, nil
 }
 
 // keepOut is the look of a run whose transaction was sent and refused: it writes, since a copy of the transaction may still be
@@ -172,7 +184,7 @@ func (s shot) keepOut(ctx context.Context, class Class, handlerErr error) (answe
 
 // unread: the record cannot be asked. If a transaction was sent, a copy of it may commit all the same.
 func (s shot) unread(ctx context.Context, err, handlerErr error) (answer, error) {
-	if s.own.sentCommit {
+	if s.own.sent() {
 		return s.notKnown(ctx, err, handlerErr)
 	}
 	if state, ok := err.(*StateError); ok && handlerErr != nil { //nolint:errorlint // made by find
