@@ -77,6 +77,10 @@
 //	q.Send(localtest.Message{Body: `{"id":"o1"}`, Group: "customer 1"})
 //	d, err := q.Deliver(ctx, 10, fn.Consume) // err: the whole batch has come back
 //
+// # A program
+//
+// [Program] hands a [TB] to a main that is no test, a demo or a load, say, and cleans up after it.
+//
 // # The same tests on a real DynamoDB
 //
 // One of three environment variables makes [Start] hand out another database instead, without a change to the tests:

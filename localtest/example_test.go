@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
 	"strings"
 	"time"
 
@@ -94,6 +96,26 @@ func ExampleOnlyEmbedded() {
 	call := db.Calls("PutItem")[0]
 	fmt.Println(call.WriteUnits, call.Actions)
 	// Output: 3 [dynamodb:PutItem]
+}
+
+// A load that is no test. Whatever failed, its main ends with another status than 0.
+func ExampleProgram() {
+	ok := localtest.Program("load", log.New(os.Stdout, "load: ", 0), func(tb localtest.TB) {
+		tb.Cleanup(func() { fmt.Println("cleaned up") })
+		db := localtest.Start(tb)
+		table := db.CreateTable(tb, idTable())
+		if err := putOrder(db, table); err != nil {
+			tb.Fatalf("%v", err)
+		}
+		for _, c := range db.Calls("PutItem") {
+			tb.Logf("%s %s: %v write units", c.Operation, c.Key, c.WriteUnits)
+		}
+	})
+	fmt.Println(ok)
+	// Output:
+	// load: PutItem order-1: 1 write units
+	// cleaned up
+	// true
 }
 
 // idTable is a table with the partition key id.

@@ -18,8 +18,8 @@ import (
 	"github.com/oncekey/oncekey/localtest/internal/remote"
 )
 
-// TB is the part of testing.TB that this package calls: a *testing.T, *testing.B or *testing.F serves, and so does
-// a small type of a program that is no test.
+// TB is the part of testing.TB that this package calls: a *testing.T, *testing.B or *testing.F serves, and
+// [Program] makes one for a program that is no test.
 type TB interface {
 	Helper()
 	Cleanup(func())

@@ -10,11 +10,13 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log"
 
 	"github.com/oncekey/oncekey/.ci/page"
+	"github.com/oncekey/oncekey/localtest"
 )
 
 // block is the name of the tables' place.
@@ -35,9 +37,15 @@ func main() {
 }
 
 func run(write, check string) error {
-	text, err := report(sizes)
-	if err != nil {
-		return err
+	var text string
+	ok := localtest.Program("cost", log.Default(), func(tb localtest.TB) {
+		var err error
+		if text, err = report(tb, sizes); err != nil {
+			tb.Fatalf("%v", err)
+		}
+	})
+	if !ok { // it has said why
+		return errors.New("no tables: figures of which something is wrong are none")
 	}
 	switch {
 	case write != "":

@@ -17,7 +17,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	localtest.OnlyEmbedded(t, "the bill")
 	few := []size{500, 2_000}
-	text, err := report(few)
+	text, err := report(t, few)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if again, err := report(few); err != nil || again != text {
+	if again, err := report(t, few); err != nil || again != text {
 		t.Errorf("another text of the same requests, %v:\n%s", err, again)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/oncekey/oncekey/localtest"
 )
 
 // The list prices of DynamoDB on demand in us-east-1, in dollars a million, as seen on pages of third parties in 2025.
@@ -106,9 +108,8 @@ us-east-1, as pages of third parties had them in 2025: $%v a million write units
 `
 
 // report is the whole text.
-func report(sizes []size) (string, error) {
-	var p program
-	defer p.end()
+func report(tb localtest.TB, sizes []size) (string, error) {
+	tb.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, preface, writePrice, readPrice)
 	for _, content := range []struct {
@@ -120,9 +121,9 @@ func report(sizes []size) (string, error) {
 			if err != nil {
 				return measured{}, err
 			}
-			return measure(&p, orders)
+			return measure(tb, orders)
 		}},
-		{"random bytes in base64", func(s size) (measured, error) { return measure(&p, randomOf(s)) }},
+		{"random bytes in base64", func(s size) (measured, error) { return measure(tb, randomOf(s)) }},
 	} {
 		all := make([]measured, len(sizes))
 		for i, s := range sizes {

@@ -64,9 +64,15 @@ func run(ctx context.Context, commands []string, p plan, file string) error {
 			return err
 		}
 	}
-	workers, err := measure(ctx, program{}, commands, p)
-	if err != nil {
-		return err
+	var workers []*worker
+	ok := localtest.Program("peers", log.Default(), func(tb localtest.TB) {
+		var err error
+		if workers, err = measure(ctx, tb, commands, p); err != nil {
+			tb.Fatalf("%v", err)
+		}
+	})
+	if !ok { // it has said why
+		return errors.New("no table: figures of which something is wrong are none")
 	}
 	text := report(workers, p, time.Now(), machine(ctx))
 	fmt.Print(text)
@@ -107,13 +113,3 @@ func measure(ctx context.Context, tb localtest.TB, commands []string, p plan) ([
 	}
 	return workers, errors.Join(failed...)
 }
-
-// program is what localtest takes for a test, in a program: the test ends with the process.
-type program struct{}
-
-func (program) Helper()                           {}
-func (program) Cleanup(func())                    {}
-func (program) Name() string                      { return "peers" }
-func (program) Logf(format string, args ...any)   { log.Printf(format, args...) }
-func (program) Errorf(format string, args ...any) { log.Fatalf(format, args...) }
-func (program) Fatalf(format string, args ...any) { log.Fatalf(format, args...) }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -90,21 +87,5 @@ func TestTries_EachStatusOnce(t *testing.T) {
 		if got := (&tries{statuses: statuses}).before(last); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-}
-
-func TestStage_FatalEndsTheRunAndCleansUp(t *testing.T) {
-	t.Parallel()
-	var text bytes.Buffer
-	s := &stage{log: log.New(&text, "demo: ", 0)}
-	var order []string
-	s.run(func() {
-		s.Cleanup(func() { order = append(order, "first") })
-		s.Cleanup(func() { order = append(order, "second") })
-		s.Fatalf("no %s", "Go")
-		order = append(order, "went on")
-	})
-	if !slices.Equal(order, []string{"second", "first"}) || !s.Failed() || text.String() != "demo: no Go\n" {
-		t.Errorf("order %v, failed %v, log %q", order, s.Failed(), text.String())
 	}
 }

@@ -22,22 +22,21 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	s := &stage{log: log.New(os.Stderr, "demo: ", 0)}
 	addr := flag.String("serve", "", "keep the function up behind a front door on this host and port, instead of playing")
 	door := flag.String("door", "http-api", "with -serve: the front door, "+strings.Join(frontdoor.Names(), ", "))
 	flag.Parse()
 	say := func(text string) { fmt.Println(text) }
-	s.run(func() {
+	ok := localtest.Program("demo", log.New(os.Stderr, "demo: ", 0), func(tb localtest.TB) {
 		if *addr != "" {
-			serve(ctx, s, *addr, *door, say)
+			serve(ctx, tb, *addr, *door, say)
 			return
 		}
-		demo(ctx, s, say)
+		demo(ctx, tb, say)
 	})
-	if *addr != "" && !s.Failed() {
+	if *addr != "" && ok {
 		return // Ctrl-C is its end
 	}
-	if s.Failed() || ctx.Err() != nil {
+	if !ok || ctx.Err() != nil {
 		os.Exit(1) // without stop: there is nothing left that a signal could interrupt
 	}
 	stop()
