@@ -143,11 +143,24 @@ func TestHTTP_AnotherDoorsEvent(t *testing.T) {
 	}
 }
 
-// An error with several sentinels in its tree is the same one for an HTTP client as for an invoker (errorType).
+// An error with several sentinels in its tree is the same one for an HTTP client as for an invoker (errorType). One that says
+// that something may have run, such as a handler whose own inner operation was unavailable, is no other.
 func TestProblem_OfSeveral(t *testing.T) {
 	t.Parallel()
-	err := fmt.Errorf("%w: %w", idempotency.ErrUnavailable, idempotency.ErrInProgress)
-	if p := stateOf(err).problem; p != problemUnavailable {
-		t.Errorf("%v is %s", err, p.code)
+	for _, tt := range []struct {
+		inner, outer error
+		want         problem
+	}{
+		{idempotency.ErrUnavailable, idempotency.ErrInProgress, problemUnavailable},
+		{idempotency.ErrNotRecorded, idempotency.ErrUnavailable, problemNotRecorded},
+		{idempotency.ErrNotRecorded, idempotency.ErrNoTime, problemNotRecorded},
+		{idempotency.ErrNotRecorded, idempotency.ErrLeaseLost, problemNotRecorded},
+		{idempotency.ErrLeaseLost, idempotency.ErrUnavailable, problemInProgress},
+	} {
+		for _, err := range []error{fmt.Errorf("%w: %w", tt.outer, tt.inner), fmt.Errorf("%w: %w", tt.inner, tt.outer)} {
+			if p := stateOf(err).problem; p != tt.want {
+				t.Errorf("%v is %s, want %s", err, p.code, tt.want.code)
+			}
+		}
 	}
 }

@@ -7,18 +7,20 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// pkg is the package whose guards these are.
-const pkg = "idempotency"
+// guards are all there are.
+var guards = slices.Concat(recordGuards, doorGuards)
 
 // guard is what a mutant lacks: text of a file in the place of which the mutant has another.
 type guard struct {
 	name     string
-	file     string
+	file     string // from the module's folder
 	text     string
 	instead  string
 	heldBy   string // a regular expression of tests' names
@@ -37,7 +39,7 @@ func (g guard) kill(ctx context.Context, dir string) (killer string, err error) 
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(ctx, "go", "test", "-overlay="+overlay, "-count=1", "-failfast", "-timeout=180s", "-run="+g.heldBy, "./"+pkg).CombinedOutput() //nolint:gosec // the arguments are guards.go's
+	out, err := exec.CommandContext(ctx, "go", "test", "-overlay="+overlay, "-count=1", "-failfast", "-timeout=180s", "-run="+g.heldBy, "./"+path.Dir(g.file)).CombinedOutput() //nolint:gosec // the arguments are guards.go's
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil && strings.Contains(string(out), "no tests to run"):
@@ -70,7 +72,7 @@ func killerIn(out string, deadline bool) (string, error) {
 
 // overlay is a file for go test's -overlay.
 func (g guard) overlay(dir string) (string, error) {
-	file, err := filepath.Abs(filepath.Join(pkg, g.file))
+	file, err := filepath.Abs(g.file)
 	if err != nil {
 		return "", err
 	}
@@ -86,7 +88,7 @@ func (g guard) overlay(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	other := filepath.Join(place, g.file)
+	other := filepath.Join(place, path.Base(g.file))
 	if err := os.WriteFile(other, []byte(mutant), 0o600); err != nil {
 		return "", err
 	}

@@ -2,8 +2,8 @@
 //
 //	go run ./.ci/mutants [-run REGEXP]
 //
-// A guard is a condition, an order or a formula in package idempotency that an invariant rests on; guards.go lists them with the
-// test that holds each. The files themselves are never touched: the compiler is given other texts by an overlay. The program
+// A guard is a condition, an order or a formula that an invariant rests on: guards.go lists those of package idempotency with the
+// test that holds each, guards_doors.go those of package lambda. The files themselves are never touched: the compiler is given other texts by an overlay. The program
 // fails if a mutant lives, does not compile, or no longer fits the code.
 package main
 
