@@ -87,15 +87,19 @@ func TestLedgerFound_UnknownOfAClaimedStep(t *testing.T) {
 // is not: nobody may charge again unasked. Who promises that all effects are staged runs again.
 func TestLedgerFound_ChargedAndNotCommitted(t *testing.T) {
 	t.Parallel()
+	works := func(context.Context) (string, error) { return "ch_1", nil }
 	for name, tt := range map[string]struct {
 		tx     idempotency.TxMode
-		step   bool
+		step   handler
+		before bool // an attempt of Do has recorded the step and given the key back
 		status string
 		second error
 	}{
-		"promises nothing": {0, false, "UNKNOWN", idempotency.ErrOutcomeUnknown},
-		"all is staged":    {idempotency.Claimed, false, "RELEASED", nil},
-		"after a step":     {idempotency.Claimed, true, "UNKNOWN", idempotency.ErrOutcomeUnknown},
+		"promises nothing":     {0, nil, false, "UNKNOWN", idempotency.ErrOutcomeUnknown},
+		"all is staged":        {idempotency.Claimed, nil, false, "RELEASED", nil},
+		"after a step":         {idempotency.Claimed, works, false, "UNKNOWN", idempotency.ErrOutcomeUnknown},
+		"after a failed step":  {idempotency.Claimed, fails(errPlain), false, "UNKNOWN", idempotency.ErrOutcomeUnknown},
+		"after a step of Do's": {idempotency.Claimed, works, true, "UNKNOWN", idempotency.ErrOutcomeUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,13 +109,19 @@ func TestLedgerFound_ChargedAndNotCommitted(t *testing.T) {
 				req := request("k")
 				req.Tx = tt.tx
 				charges := func(ctx context.Context) (string, error) {
-					if tt.step {
-						if _, err := idempotency.Step(ctx, "charge", func(context.Context) (string, error) { return "ch_1", nil }); err != nil {
-							return "", err
-						}
+					if tt.step != nil {
+						_, _ = idempotency.Step(ctx, "charge", tt.step) // the handler goes on without it
 					}
 					idempotency.TxFrom(ctx).Put(accounts, map[string]string{"id": "payment"})
 					return "paid", nil
+				}
+				if tt.before {
+					do := req
+					do.Tx = 0
+					_, _ = f.worker(t).do(localtest.Invocation(t, 3*time.Second), do, func(ctx context.Context) (string, error) {
+						_, err := idempotency.Step(ctx, "charge", tt.step)
+						return "", errors.Join(err, errPlain)
+					})
 				}
 				f.inject("TransactWriteItems", localtest.Conflict, forever)
 				_, err := f.worker(t).do(localtest.Invocation(t, 3*time.Second), req, charges)

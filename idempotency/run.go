@@ -51,7 +51,7 @@ func (c *call) run(ctx context.Context, own *ownership, h handler) (answer answe
 		handlerErr = err    // the transaction has left nothing: as if the handler had returned this
 		switch err.(type) { //nolint:errorlint // the library's own, not one that the handler has given to Else
 		case *WriteError, *FieldError:
-			if running.stepped() || c.req.Tx == 0 {
+			if own.begun || c.req.Tx == 0 {
 				// What a step has done is there, or what a handler that promises nothing may have done, and what belongs to it
 				// is not. Nobody has said what that means: somebody has to see to it, also if this caller never asks again.
 				handlerErr = Unknown(err)

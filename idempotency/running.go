@@ -57,13 +57,6 @@ func (run *running) open() bool {
 	return run.unrecorded
 }
 
-// stepped says that the record has a step, of this attempt or an earlier one.
-func (run *running) stepped() bool {
-	run.mu.Lock()
-	defer run.mu.Unlock()
-	return run.own.begun || len(run.steps) > 0
-}
-
 // end says that the handler has returned: what it has left running can neither record a step nor stage a write.
 func (run *running) end() {
 	run.mu.Lock()

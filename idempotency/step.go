@@ -88,9 +88,6 @@ func step[T any](ctx context.Context, name string, find func(context.Context) (T
 	}
 	became := stepFailed // also if fn panics
 	defer func() { run.leave(name, became) }()
-	if err := run.begin(ctx, name); err != nil {
-		return value, err
-	}
 	found := false
 	inside := context.WithValue(ctx, stepKey{}, name)
 	if find != nil && triedBefore {
@@ -174,15 +171,17 @@ func (run *running) enter(ctx context.Context, name string) (recorded []byte, tr
 		run.names[name] = stepDone
 		return data, false, nil
 	}
+	if err := run.begin(ctx, name); err != nil {
+		run.names[name] = stepFailed
+		return nil, false, err
+	}
 	run.names[name] = stepRunning
 	return nil, tried, nil
 }
 
 // begin makes the record say that a step begins, once in a record whose owner promises that its effects are steps and staged
-// writes. Nothing has run if it fails.
+// writes. Nothing has run if it fails. It is for holders of run.mu.
 func (run *running) begin(ctx context.Context, name string) error {
-	run.mu.Lock()
-	defer run.mu.Unlock()
 	if run.call == nil || run.req.Tx == 0 || run.own.begun {
 		return nil
 	}

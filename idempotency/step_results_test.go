@@ -141,14 +141,17 @@ func TestStep_TooLarge(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		before int // bytes of a step of the attempt before
-		bytes  int // of this one
+		before int  // bytes of a step before it
+		run    bool // which is of the same run; else of the attempt before
+		bytes  int  // of this one
 		fits   bool
 	}{
-		{"one", 0, maxSteps, true},
-		{"one too large", 0, maxSteps + 1, false},
-		{"two", maxSteps / 2, maxSteps / 2, true},
-		{"two too large", maxSteps / 2, maxSteps/2 + 1, false},
+		{"one", 0, false, maxSteps, true},
+		{"one too large", 0, false, maxSteps + 1, false},
+		{"two", maxSteps / 2, false, maxSteps / 2, true},
+		{"two too large", maxSteps / 2, false, maxSteps/2 + 1, false},
+		{"two of a run", maxSteps / 2, true, maxSteps / 2, true},
+		{"two too large of a run", maxSteps / 2, true, maxSteps/2 + 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -159,16 +162,21 @@ func TestStep_TooLarge(t *testing.T) {
 					_, err := idempotency.Step(ctx, name, s.does(strings.Repeat("x", bytes-len(name)-len(`""`))))
 					return err
 				}
-				if tt.before > 0 {
-					_, _ = w.do(localtest.Invocation(t, 3*time.Second), req, func(ctx context.Context) (string, error) {
-						if err := sized(ctx, "before", tt.before); err != nil {
-							t.Error(err)
-						}
-						return "", errPlain
-					})
+				before := func(ctx context.Context) (string, error) {
+					if err := sized(ctx, "before", tt.before); err != nil {
+						t.Error(err)
+					}
+					return "", errPlain
+				}
+				if tt.before > 0 && !tt.run {
+					_, _ = w.do(localtest.Invocation(t, 3*time.Second), req, before)
 				}
 				f.quiet()
 				_, err := w.do(localtest.Invocation(t, 3*time.Second), req, func(ctx context.Context) (string, error) {
+					if tt.run {
+						_, _ = before(ctx)
+						f.quiet()
+					}
 					err := sized(ctx, "charge", tt.bytes)
 					if tt.fits {
 						return "", errors.Join(err, errPlain)

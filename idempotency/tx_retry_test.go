@@ -187,3 +187,53 @@ func TestTxRetry_OwnCommitHidden(t *testing.T) {
 		l.wantStatus(t, req, "COMPLETED")
 	})
 }
+
+// conflicted is a client whose first transaction meets another one on the record, and lists business conditions as well.
+type conflicted struct {
+	idempotency.Client
+	met bool
+}
+
+func (c *conflicted) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if c.met {
+		return c.Client.TransactWriteItems(ctx, in, o...)
+	}
+	c.met = true
+	reasons := make([]types.CancellationReason, len(in.TransactItems))
+	for i := range reasons {
+		reasons[i].Code = aws.String("ConditionalCheckFailed")
+	}
+	reasons[0].Code = aws.String("TransactionConflict")
+	return nil, &types.TransactionCanceledException{CancellationReasons: reasons}
+}
+
+// Rule 16: what the record met may be an earlier copy of this very transaction, and then the business conditions fail on that.
+// The same transaction is sent again, and says.
+func TestTxRetry_ConflictOnTheRecordGoesFirst(t *testing.T) {
+	t.Parallel()
+	atEachMode(t, func(t *testing.T, l ledger, req idempotency.Request) {
+		w := l.worker(t)
+		w.Client = &conflicted{Client: w.Client}
+		res, err := w.doTx(soon(t), req, l.paysIf(idempotency.Terminal(errFunds)))
+		wantAnswer(t, res, err, "paid", false)
+		l.wantRuns(t, 1)
+		l.wantPaid(t, 1)
+	})
+}
+
+// C24, rule 29: where a refusal does not show the record, a read does, and every decision is the same.
+func TestTxRetry_EndpointWithoutTheItem(t *testing.T) {
+	t.Parallel()
+	atEachMode(t, func(t *testing.T, l ledger, req idempotency.Request) {
+		w := l.worker(t)
+		w.Client = older{w.Client}
+		l.inject("TransactWriteItems", localtest.ReplyLost, 1) // its own commit is recognised (I7)
+		res, err := w.doTx(soon(t), req, l.pays)
+		wantAnswer(t, res, err, "paid", false)
+		res, err = w.doTx(soon(t), req, l.pays)
+		wantAnswer(t, res, err, "paid", true)
+		_, err = w.doTx(soon(t), other(req), l.pays)
+		wantErr(t, err, idempotency.ErrMismatch)
+		l.wantPaid(t, 1)
+	})
+}

@@ -256,6 +256,44 @@ func TestTxUnknown_StepNotRecorded(t *testing.T) {
 	})
 }
 
+// Rule 13: no step runs unless the record says that one begins, or a crash in it would pass for one that did nothing.
+func TestTxUnknown_StepNotBegun(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fault   localtest.FaultKind
+		want    error
+		charges int
+		status  string
+	}{
+		{localtest.AccessDenied, idempotency.ErrUnavailable, 0, "RELEASED"},
+		{localtest.RequestLost, nil, 1, "COMPLETED"}, // it is sent again
+		{localtest.ReplyLost, nil, 1, "COMPLETED"},   // the table shows that it has begun
+	} {
+		t.Run(tt.fault.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l, req := newLedger(t), request("k")
+				req.Tx = idempotency.Claimed
+				l.inject("UpdateItem", tt.fault, 1)
+				charges := 0
+				_, err := l.worker(t, withoutRetries).doTx(soon(t), req, func(ctx context.Context, _ *idempotency.Tx) (string, error) {
+					return idempotency.Step(ctx, "charge", func(context.Context) (string, error) {
+						charges++
+						if !l.record(t, req).has("ext") {
+							t.Error("a step runs, and its record does not say that one begins")
+						}
+						return "ch_1", nil
+					})
+				})
+				if !errors.Is(err, tt.want) || charges != tt.charges {
+					t.Errorf("%d charges, %v; want %d, %v", charges, err, tt.charges, tt.want)
+				}
+				l.wantStatus(t, req, tt.status)
+			})
+		})
+	}
+}
+
 // H1: a transaction that runs over an unknown by its policy, and is refused, has settled nothing: the next request hears of it.
 func TestTxUnknown_RefusedOverOne(t *testing.T) {
 	t.Parallel()

@@ -126,8 +126,8 @@ var recordGuards = []guard{
 	// Running and ending.
 	{name: "end: a panic leaves an unknown", heldBy: "^TestRun_Every", file: "idempotency/run.go", text: `			_, _ = e.unknown(ctx, errAbandoned)`, instead: `			_, _ = e.release(ctx, errAbandoned)`},
 	{name: "end: a step that is open is no release", heldBy: "^TestStep", file: "idempotency/run.go", text: `		if class == Released && running.open() {`, instead: `		if class == Released && false {`},
-	{name: "end: a refused commit after a step is unknown", heldBy: "^TestLedgerFound", file: "idempotency/run.go", text: `			if running.stepped() || c.req.Tx == 0 {`, instead: `			if c.req.Tx == 0 {`},
-	{name: "end: a refused commit of who promised nothing is unknown", heldBy: "^TestLedgerFound", file: "idempotency/run.go", text: `			if running.stepped() || c.req.Tx == 0 {`, instead: `			if running.stepped() {`},
+	{name: "end: a refused commit after a step is unknown", heldBy: "^TestLedgerFound", file: "idempotency/run.go", text: `			if own.begun || c.req.Tx == 0 {`, instead: `			if c.req.Tx == 0 {`},
+	{name: "end: a refused commit of who promised nothing is unknown", heldBy: "^TestLedgerFound", file: "idempotency/run.go", text: `			if own.begun || c.req.Tx == 0 {`, instead: `			if own.begun {`},
 	{name: "end: an attempt with a prior never releases", heldBy: "^TestAttempt|^TestRun", file: "idempotency/run.go", text: `	if e.own.attempt.Prior != nil {
 		return e.leave(ctx, unknown, KindUnknown, handlerErr)`, instead: `	if false {
 		return e.leave(ctx, unknown, KindUnknown, handlerErr)`},
