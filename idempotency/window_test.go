@@ -195,7 +195,9 @@ func TestWindow_ForgottenUnknownIsStored(t *testing.T) {
 		start := time.Now()
 		crashed(t, f, req)
 		pass(30 * time.Hour)
-		_, _ = f.worker(t).do(localtest.Invocation(t, 3*time.Second), req, fails(errPlain))
+		if res, _ := f.worker(t).do(localtest.Invocation(t, 3*time.Second), req, fails(errPlain)); res.Reruns {
+			t.Error("its caller is told that the next request runs")
+		}
 		it := f.wantStatus(t, req, "UNKNOWN")
 		if it.number("prior_no") != 1 || it.number("prior_started") != start.UnixMilli() || !it.has("prior_lease") {
 			t.Errorf("the prior is not stored: %v", it)

@@ -39,7 +39,7 @@ func inLanes(t *testing.T, lanes int, chosen func(cell) bool) {
 				if len(list) == 0 {
 					continue
 				}
-				t.Run(p.name, func(t *testing.T) {
+				t.Run(p.title, func(t *testing.T) {
 					l := newLane(t, p)
 					l.wantCalls(t)
 					for _, c := range list {
