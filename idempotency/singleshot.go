@@ -38,12 +38,24 @@ func (c *call) singleShot(ctx context.Context, h handler) (answer, error) {
 	defer running.end()
 	handlerErr := h.run(handling) // a panic goes on by itself: there is nothing to end
 	running.end()
+	a, err := s.end(ctx, running, h, handlerErr)
+	if err != nil && a.replayed == nil && s.outlived() && !errors.Is(err, ErrNotRecorded) {
+		if _, state := err.(*StateError); state { //nolint:errorlint // what the record says, which is not about this run's window
+			err = nil
+		}
+		return s.notKnown(ctx, errOutlived, err)
+	}
+	return a, err
+}
+
+// end makes an outcome of what the handler has returned, and an answer of that.
+func (s shot) end(ctx context.Context, running *running, h handler, handlerErr error) (answer, error) {
 	if handlerErr != nil {
 		return s.failed(ctx, handlerErr)
 	}
 	s.staged = running.tx.staged()
 	res := running.result(h)
-	actions, err := actionsOf(s.staged, len(c.ids)-1, min(len(res.data), c.r.cfg.Inline))
+	actions, err := actionsOf(s.staged, len(s.ids)-1, min(len(res.data), s.r.cfg.Inline))
 	if err != nil {
 		return s.failed(ctx, err)
 	}
@@ -112,26 +124,16 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 func (s shot) failed(ctx context.Context, handlerErr error) (answer, error) {
 	class := s.r.cfg.classify(handlerErr)
 	handlerErr = unmarked(handlerErr)
-	var a answer
-	var err error
-	switch {
-	case class == Recorded:
-		if a, err = s.commit(ctx, failed, failureResult(handlerErr), nil, handlerErr); a.replayed == nil {
+	if class == Recorded {
+		a, err := s.commit(ctx, failed, failureResult(handlerErr), nil, handlerErr)
+		if a.replayed == nil {
 			a.class = class
 		}
-	case s.own.sent():
-		a, err = s.keepOut(ctx, class, handlerErr)
-	default:
-		a, err = s.nothing(ctx, class, handlerErr)
+		return a, err
 	}
-	if a.replayed == nil && s.outlived() {
-		return s.notKnown(ctx, errOutlived, handlerErr)
+	if s.own.sent() {
+		return s.keepOut(ctx, class, handlerErr)
 	}
-	return a, err
-}
-
-// nothing is the look of a run that has sent nothing.
-func (s shot) nothing(ctx context.Context, class Class, handlerErr error) (answer, error) {
 	rec, err := s.find(s.r.ending(ctx, s.own.times))
 	if err != nil {
 		return s.unread(ctx, err, handlerErr)

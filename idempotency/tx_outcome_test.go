@@ -86,45 +86,53 @@ func TestTxOutcome_RefusedAfterCommit(t *testing.T) {
 	})
 }
 
-// The same, and the refusal comes after the outcome's window, when no record tells any more that it has committed: that
-// nothing happened would be more than is known, whatever the refusal counts as and whoever has the key now.
-func TestTxOutcome_RefusedAfterItsWindow(t *testing.T) {
+// The same, and the answer comes after the outcome's window, when no record tells any more that it has committed: that nothing
+// happened would be more than is known, whatever a refusal counts as and whoever has the key now.
+func TestTxOutcome_AnsweredAfterItsWindow(t *testing.T) {
 	t.Parallel()
-	classes := map[string]idempotency.Class{
-		"released": idempotency.Released, "recorded": idempotency.Recorded, "ambiguous": idempotency.Ambiguous,
-	}
-	since := map[string]func(*testing.T, ledger, idempotency.Request){
-		"swept": func(_ *testing.T, l ledger, _ idempotency.Request) { l.db.Sweep(0) },
-		"another request": func(t *testing.T, l ledger, req idempotency.Request) {
-			t.Helper()
-			req.Tx = 0
-			if res, err := l.worker(t).do(soon(t), other(req), returns("other")); err != nil || res.Replayed {
-				t.Errorf("%+v, %v", res, err)
-			}
-		},
-	}
-	for name, class := range classes {
-		for happened, happens := range since {
-			t.Run(name+"/"+happened, func(t *testing.T) {
-				t.Parallel()
-				atEachMode(t, func(t *testing.T, l ledger, req idempotency.Request) {
-					l.db.EnableTTL(t, l.table, "expiration")
-					req.Retention = 5 * time.Second
-					w := l.worker(t, func(s *settings) { s.Classify = func(error) idempotency.Class { return class } })
-					w.after = func(op string) {
-						if op == "TransactWriteItems" && l.balance(t) != opening {
-							pass(10 * time.Second)
-							happens(t, l, req)
-						}
-					}
-					l.inject("TransactWriteItems", localtest.ReplyLost, 1)
-					l.inject("TransactWriteItems", localtest.AccessDenied, forever)
-					_, err := w.doTx(localtest.Invocation(t, time.Minute), req, l.pays)
-					l.wantPaid(t, 1)
-					wantErr(t, err, idempotency.ErrNotRecorded)
-				})
-			})
+	sweep := func(_ *testing.T, l ledger, _ idempotency.Request) { l.db.Sweep(0) }
+	another := func(t *testing.T, l ledger, req idempotency.Request) {
+		t.Helper()
+		req.Tx = 0
+		if res, err := l.worker(t).do(soon(t), other(req), returns("other")); err != nil || res.Replayed {
+			t.Errorf("%+v, %v", res, err)
 		}
+	}
+	for name, tt := range map[string]struct {
+		happens func(*testing.T, ledger, idempotency.Request)
+		class   idempotency.Class // of the refusal
+		answer  localtest.FaultKind
+	}{
+		"swept, released":             {sweep, idempotency.Released, localtest.AccessDenied},
+		"swept, recorded":             {sweep, idempotency.Recorded, localtest.AccessDenied},
+		"swept, ambiguous":            {sweep, idempotency.Ambiguous, localtest.AccessDenied},
+		"another request, released":   {another, idempotency.Released, localtest.AccessDenied},
+		"another request, recorded":   {another, idempotency.Recorded, localtest.AccessDenied},
+		"another request, ambiguous":  {another, idempotency.Ambiguous, localtest.AccessDenied},
+		"another request, no refusal": {another, idempotency.Released, localtest.ReplyLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			atEachMode(t, func(t *testing.T, l ledger, req idempotency.Request) {
+				l.db.EnableTTL(t, l.table, "expiration")
+				req.Retention = 5 * time.Second
+				w := l.worker(t, func(s *settings) { s.Classify = func(error) idempotency.Class { return tt.class } })
+				w.after = func(op string) {
+					if op == "TransactWriteItems" && l.balance(t) != opening {
+						pass(10 * time.Second)
+						tt.happens(t, l, req)
+					}
+				}
+				l.inject("TransactWriteItems", localtest.ReplyLost, 1)
+				l.inject("TransactWriteItems", tt.answer, forever)
+				_, err := w.doTx(localtest.Invocation(t, time.Minute), req, l.pays)
+				l.wantPaid(t, 1)
+				wantErr(t, err, idempotency.ErrNotRecorded)
+				if errors.Is(err, idempotency.ErrMismatch) || errors.Is(err, idempotency.ErrLeaseLost) {
+					t.Errorf("told of another request's record: %v", err)
+				}
+			})
+		})
 	}
 }
 

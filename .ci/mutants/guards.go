@@ -44,9 +44,9 @@ var recordGuards = []guard{
 	{name: "single shot: takes over under its form only", heldBy: "^TestTxUnknown|^TestTxRetry", file: "idempotency/transition_shot.go", text: `	case inside:
 		condition = takeOverTxCondition`, instead: `	case inside:
 		condition = takeOverCondition + " AND (#form = :tx OR #form <> :tx)"`},
-	{name: "single shot: a copy is kept out", heldBy: "^TestTxAttack|^TestTxFaults", file: "idempotency/singleshot.go", text: `	case s.own.sent():
-		a, err = s.keepOut(ctx, class, handlerErr)
-`, instead: ``},
+	{name: "single shot: a copy is kept out", heldBy: "^TestTxAttack|^TestTxFaults", file: "idempotency/singleshot.go", text: `	if s.own.sent() {
+		return s.keepOut(ctx, class, handlerErr)
+	}`, instead: ``},
 	{name: "a transaction was refused: its outcome's window", heldBy: "^TestTxOutcome", file: "idempotency/run.go", text: `	return e.own.sent() && !e.r.wallNow().Before(e.own.sentAt.Add(e.req.Retention))`, instead: `	return false`},
 	{name: "single shot: what was unknown stays so", heldBy: "^TestTxUnknown", file: "idempotency/transition_shot.go", text: `	if seen.status != released && !inside {
 		s = unknown
