@@ -22,8 +22,9 @@ type remembered struct {
 	since time.Time
 }
 
+// newCache returns nil if there is to be none: by default, and while secrets rotate, when a key may have another record (rule 27).
 func newCache(cfg Config) *cache {
-	if cfg.Cache == 0 {
+	if cfg.Cache == 0 || len(cfg.Secrets) > 1 {
 		return nil
 	}
 	records, _ := lru.New[string, remembered](cfg.Cache) // a positive size is no error
@@ -31,9 +32,9 @@ func newCache(cfg Config) *cache {
 }
 
 // cached is a remembered outcome that is this very request's, or nil: the clock and the fingerprint decide as for one that the
-// table returns, and a mismatch is the table's to tell. While secrets rotate, the key may have another record.
+// table returns, and a mismatch is the table's to tell.
 func (c *call) cached() *record {
-	if c.r.cache == nil || len(c.ids) > 1 {
+	if c.r.cache == nil {
 		return nil
 	}
 	found, ok := c.r.cache.records.Get(c.id)
@@ -51,7 +52,7 @@ func (c *call) cached() *record {
 
 // remember keeps a finished record, with its body as it was before it was packed.
 func (c *call) remember(rec *record, data []byte) {
-	if c.r.cache == nil || len(c.ids) > 1 || c.hit || len(data) > cacheBody {
+	if c.r.cache == nil || c.hit || len(data) > cacheBody {
 		return
 	}
 	own := rec.withBody(stored{encoding: packing{reference: rec.body.encoding.reference}, data: data})

@@ -67,6 +67,9 @@ func TestCache_MaxAge(t *testing.T) {
 			w.skew.Add(int64(time.Millisecond))
 			w.wantAsked(t, req, "paid")
 		}
+		w.skew.Add(-int64(time.Millisecond))
+		w.wantAsked(t, req, "paid") // the clock was put back: nothing is known of its age
+		w.wantCached(t, req, "paid")
 	})
 }
 

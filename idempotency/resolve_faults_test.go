@@ -40,6 +40,30 @@ func TestResolve_OwnWriteFound(t *testing.T) {
 	}
 }
 
+// I7, rule 10: the reply is lost, and before anybody looks the next request has run. Its record tells who was there before.
+func TestResolve_OwnWriteSuperseded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, req := newFixture(t), request("k")
+		crashed(t, f, req)
+		rec := f.onlyUnknown(t)
+		f.quiet()
+		w := f.worker(t, withoutRetries)
+		f.inject("UpdateItem", localtest.ReplyLost, 1)
+		w.before = func(op string) error {
+			if op == "GetItem" {
+				f.worker(t).must(soon(t), t, req, returns("again"))
+			}
+			return nil
+		}
+		if err := w.runner.Resolve(t.Context(), rec, idempotency.NotDone()); err != nil {
+			t.Errorf("error %v", err)
+		}
+		f.wantRuns(t, 1)
+		f.wantStatus(t, req, "COMPLETED")
+	})
+}
+
 // No answer for good: that is said, and can be repeated. If it was made all the same, the repetition tells that the record
 // has changed.
 func TestResolve_NoAnswer(t *testing.T) {

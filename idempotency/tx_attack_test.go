@@ -112,6 +112,37 @@ func TestTxAttack_LateCopyAndGivenBack(t *testing.T) {
 	})
 }
 
+// The same, and the record that kept this run's own from being written is gone when it is looked at: nothing keeps the copy
+// out yet.
+func TestTxAttack_LateCopyAndVanished(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, req := newLedger(t), request("k")
+		req.Tx = idempotency.SingleShot
+		w := l.worker(t, withoutRetries)
+		w.Client = older{w.Client} // the refusal does not show the record
+		l.db.Inject(localtest.Fault{Operation: "TransactWriteItems", Kind: localtest.AppliedLate, Delay: 5 * time.Second})
+		l.db.Inject(localtest.Fault{Operation: "TransactWriteItems", Kind: localtest.AccessDenied})
+		puts := 0
+		w.before = func(op string) error {
+			switch {
+			case op == "PutItem":
+				if puts++; puts == 1 {
+					l.make(t, "in progress", request("k"))
+				}
+			case op == "GetItem" && puts == 1:
+				l.remove(t, req)
+			}
+			return nil
+		}
+		_, err := w.doTx(soon(t), req, l.pays)
+		l.wantTruth(t, err)
+		if puts != 2 {
+			t.Errorf("%d tries to keep the copy out, want 2", puts)
+		}
+	})
+}
+
 // As many writes as fit beside the record, and beside its checks while secrets rotate.
 func TestTxAttack_AsManyAsFit(t *testing.T) {
 	t.Parallel()
