@@ -447,6 +447,14 @@ func (l listErrors) Unwrap() []error { return l }
 
 // What the table refuses for good is not sent again: the SDK names errors that DynamoDB's model does not know,
 // such as a missing permission, by their code only.
+func cancelledFor(codes ...string) error {
+	var reasons []types.CancellationReason
+	for _, code := range codes {
+		reasons = append(reasons, types.CancellationReason{Code: &code})
+	}
+	return &types.TransactionCanceledException{CancellationReasons: reasons}
+}
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -457,6 +465,7 @@ func TestRefused(t *testing.T) {
 		{answered(400, "ValidationException"), true},
 		{answered(403, "UnrecognizedClientException"), true},
 		{answered(500, "Unheard"), false},
+		{answered(408, "RequestTimeout"), false},
 		{answered(400, "ThrottlingException"), false},
 		{&types.ResourceNotFoundException{}, true},
 		{fmt.Errorf("%w: attribute x", ErrBadRecord), true},
@@ -464,6 +473,12 @@ func TestRefused(t *testing.T) {
 		{&types.ProvisionedThroughputExceededException{}, false},
 		{&types.RequestLimitExceeded{}, false},
 		{&types.TransactionConflictException{}, false},
+		{&types.TransactionInProgressException{}, false},       // it may be the earlier copy
+		{&types.IdempotentParameterMismatchException{}, false}, // of one that may have committed
+		{cancelledFor("None", "ThrottlingError"), false},       // worth another try
+		{cancelledFor("None", "TransactionConflict"), false},   // so is this
+		{cancelledFor("ConditionalCheckFailed", "None"), true}, // an answer
+		{cancelledFor("None", "ValidationError"), true},        // which will not change
 		{&types.ReplicatedWriteConflictException{}, false},
 		{&smithy.GenericAPIError{Code: "ThrottlingException"}, false},
 		{&smithy.GenericAPIError{Code: "InternalFailure", Fault: smithy.FaultServer}, false},

@@ -207,6 +207,27 @@ func TestWindow_ForgottenUnknownIsStored(t *testing.T) {
 	})
 }
 
+// What is over and cannot be read binds nobody, and takes nothing from the attempt that has replaced it.
+func TestWindow_OverAndNotUnderstood(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]item{
+		"newer schema": {"schema": number(2)}, "no token": {"attempt": nil}, "no data": {"data": nil}, "newer fingerprint": {"validation": text("v9:abcdef")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, req := newFixture(t), request("k")
+				f.worker(t).must(localtest.Invocation(t, time.Second), t, req, returns("first"))
+				f.edit(t, req, change)
+				pass(25 * time.Hour)
+				res, err := f.worker(t).do(localtest.Invocation(t, time.Second), req, returns("second"))
+				wantAnswer(t, res, err, "second", false)
+				f.wantStatus(t, req, "COMPLETED")
+			})
+		})
+	}
+}
+
 // I6: neither the window's end nor TTL takes a live lease, however short the retention.
 func TestWindow_LiveLease(t *testing.T) {
 	t.Parallel()

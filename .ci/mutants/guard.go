@@ -39,7 +39,7 @@ func (g guard) kill(ctx context.Context, dir string) (killer string, err error) 
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(ctx, "go", "test", "-overlay="+overlay, "-count=1", "-failfast", "-timeout=180s", "-run="+g.heldBy, "./"+path.Dir(g.file)).CombinedOutput() //nolint:gosec // the arguments are guards.go's
+	out, err := exec.CommandContext(ctx, "go", "test", "-overlay="+overlay, "-vet=off", "-ldflags=-s -w", "-count=1", "-failfast", "-timeout=180s", "-run="+g.heldBy, "./"+path.Dir(g.file)).CombinedOutput() //nolint:gosec // the arguments are guards.go's
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil && strings.Contains(string(out), "no tests to run"):
