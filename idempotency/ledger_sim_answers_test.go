@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -204,28 +203,17 @@ func (s *ledgerSim) close() {
 	}
 }
 
-func (s *ledgerSim) fail(format string, args ...any) {
-	s.log = append(s.log, "  VIOLATION "+fmt.Sprintf(format, args...))
-	s.t.Errorf("schedule %d: "+format, append([]any{s.seed}, args...)...)
-}
-
 // note is for holders of s.mu, remark for others.
 func (s *ledgerSim) note(q *ledgerRequest, format string, args ...any) {
 	who := "-"
 	if q != nil {
 		who = q.name
 	}
-	s.log = append(s.log, fmt.Sprintf("%14s %s: ", time.Since(simEpoch), who)+fmt.Sprintf(format, args...))
+	s.say(who, format, args...)
 }
 
 func (s *ledgerSim) remark(q *ledgerRequest, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.note(q, format, args...)
-}
-
-func (s *ledgerSim) count(kind string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counts[kind]++
 }

@@ -16,41 +16,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// ledgerWorker is a process with a clock of its own, one request at a time. It is also its Runner's client: its way to the
-// table loses, delays and doubles what goes along.
+// ledgerWorker is a process, and its Runner's client: its way to the table loses, delays and doubles what goes along.
 type ledgerWorker struct {
 	Client // nil: what the library does not call would panic
 	*ledgerSim
-	number int // simPerson: the reconciler
-	rng    *rand.Rand
-	skew   time.Duration
-	r      *Runner
-	dead   bool
+	simProcess
 	asking *ledgerRequest // nil: the reconciler is at work
 }
 
 func (s *ledgerSim) newWorker(number int, seed uint64) *ledgerWorker {
-	w := &ledgerWorker{ledgerSim: s, number: number, rng: rand.New(rand.NewPCG(seed, uint64(number)))}
-	w.skew = time.Duration(w.rng.Int64N(1800)-900) * time.Millisecond
+	w := &ledgerWorker{ledgerSim: s, simProcess: newSimProcess(number, seed)}
 	w.begin()
 	return w
 }
 
-func (w *ledgerWorker) clock() time.Time { return time.Now().Add(w.skew) }
-
-func (w *ledgerWorker) chance(percent int) bool { return w.rng.IntN(100) < percent }
-
-func (w *ledgerWorker) upTo(d time.Duration) time.Duration {
-	return time.Duration(w.rng.Int64N(int64(d)))
-}
-
-// mayCrash ends the process: its goroutine, and every call that a deferred function still makes.
 func (w *ledgerWorker) mayCrash(when string) {
-	if w.dead {
-		runtime.Goexit()
-	}
-	if w.number != simPerson && w.chance(2) {
-		w.dead = true
+	if w.crashes() {
 		w.count("crash " + when)
 		w.remark(w.asking, "crash %s", when)
 		runtime.Goexit()
@@ -67,16 +48,9 @@ type ledgerWrite struct {
 	send     func() error
 }
 
-// call is one call of the client: one try, and one repetition as the SDK makes it.
-func (w *ledgerWorker) call(ctx context.Context, what ledgerWrite) error {
-	err := w.try(ctx, what)
-	if errors.Is(err, errReset) {
-		if !sleep(ctx, w.upTo(50*time.Millisecond)) {
-			return ctx.Err()
-		}
-		err = w.try(ctx, what)
-	}
-	return err
+func (w *ledgerWorker) send(ctx context.Context, what ledgerWrite) error {
+	what.asking = w.asking
+	return w.call(ctx, func() error { return w.try(ctx, what) })
 }
 
 func (w *ledgerWorker) try(ctx context.Context, what ledgerWrite) error {
@@ -182,7 +156,7 @@ func (w *ledgerWorker) listed(what ledgerWrite, err error) error {
 }
 
 func (w *ledgerWorker) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (out *dynamodb.GetItemOutput, err error) {
-	err = w.call(ctx, ledgerWrite{name: "get", asking: w.asking, send: func() error {
+	err = w.send(ctx, ledgerWrite{name: "get", send: func() error {
 		out, err = w.inner.GetItem(context.Background(), in)
 		return err
 	}})
@@ -251,7 +225,6 @@ func (w *ledgerWorker) remember(in *dynamodb.TransactWriteItemsInput) {
 
 func ledgerSend[Out any](ctx context.Context, w *ledgerWorker, what ledgerWrite, send func() (*Out, error)) (*Out, error) {
 	replies := make(chan *Out, 5) // the last one is taken: a late copy's comes after nobody listens
-	what.asking = w.asking
 	what.send = func() error {
 		out, err := send()
 		if err == nil {
@@ -259,7 +232,7 @@ func ledgerSend[Out any](ctx context.Context, w *ledgerWorker, what ledgerWrite,
 		}
 		return err
 	}
-	if err := w.call(ctx, what); err != nil {
+	if err := w.send(ctx, what); err != nil {
 		return nil, err
 	}
 	return <-replies, nil

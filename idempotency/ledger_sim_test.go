@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,13 +17,10 @@ import (
 
 var (
 	ledgerSeed      = flag.Uint64("ledger.seed", 0, "run this one schedule of the ledger")
-	ledgerSchedules = flag.Int("ledger.schedules", ledgerUsual, "how many schedules of the ledger to run")
+	ledgerSchedules = flag.Int("ledger.schedules", ledgerLengths.usual, "how many schedules of the ledger to run")
 )
 
-const (
-	ledgerUsual  = 1500 // schedules
-	ledgerFewest = 200  // in which everything has to happen
-)
+var ledgerLengths = simLengths{usual: 1500, fewest: 200}
 
 // TestLedger lets up to four workers move money between a few accounts, in virtual time, for clients that ask again and again:
 // by claimed and single-shot transactions, with and without an external charge in a step, among lost, late and doubled
@@ -35,23 +31,12 @@ const (
 //	go test ./idempotency -run 'TestLedger$' -ledger.seed=N -v
 func TestLedger(t *testing.T) {
 	t.Parallel()
-	if *ledgerSeed != 0 {
-		newLedgerSim(*ledgerSeed).run(t)
-		return
-	}
-	schedules := *ledgerSchedules
-	if raceDetector && schedules == ledgerUsual {
-		schedules = ledgerFewest // it is several times slower then, and make test runs them all
-	}
-	total := runSchedules(t, schedules, func(t *testing.T, seed uint64) map[string]int {
+	simulate(t, *ledgerSeed, *ledgerSchedules, ledgerLengths, ledgerSituations, func(t *testing.T, seed uint64) map[string]int {
 		t.Helper()
 		s := newLedgerSim(seed)
 		s.run(t)
 		return s.counts
 	})
-	if schedules >= ledgerFewest && !t.Failed() {
-		total.want(t, schedules, ledgerSituations)
-	}
 }
 
 // ledgerSituations says how often each has to happen in 10,000 schedules, or they prove nothing.
@@ -67,8 +52,7 @@ var ledgerSituations = map[string]int{
 // ledgerSim is one schedule.
 type ledgerSim struct {
 	simSettings
-	t       *testing.T
-	seed    uint64
+	simStory
 	inner   *dynamodb.Client
 	records string // tables
 	books   string
@@ -78,11 +62,6 @@ type ledgerSim struct {
 	forgetful bool // the table does not remember a transaction's ClientRequestToken, as after ten minutes
 	payments  []*ledgerPayment
 
-	background sync.WaitGroup // everything that acts
-
-	mu       sync.Mutex // one write and its check, or one look at the model
-	counts   map[string]int
-	log      []string
 	balances []int64           // of the accounts, as they must be
 	total    int64             // their sum
 	rows     map[string]string // the payment rows that are there, by run, and in which window
@@ -93,7 +72,7 @@ type ledgerSim struct {
 
 func newLedgerSim(seed uint64) *ledgerSim {
 	return &ledgerSim{
-		seed: seed, counts: map[string]int{}, rows: map[string]string{}, owners: map[string]*ledgerOwner{},
+		simStory: newSimStory(seed), rows: map[string]string{}, owners: map[string]*ledgerOwner{},
 		sent: map[string]*dynamodb.TransactWriteItemsInput{}, past: simPast{},
 	}
 }
@@ -108,7 +87,7 @@ func (s *ledgerSim) run(t *testing.T) {
 		s.records = db.CreateTable(t, Table("records", Schema{}))
 		s.books = db.CreateTable(t, Table("books", Schema{}))
 		s.simSettings = newSimSettings(rng)
-		s.plain = s.runner(s.inner, Config{Table: s.records}, func() bool { return false })
+		s.plain = s.runner(t, s.inner, Config{Table: s.records}, func() bool { return false })
 		s.short = rng.IntN(3) == 0
 		s.forgetful = !s.short && rng.IntN(3) == 0
 		for i := range 2 + rng.IntN(2) {

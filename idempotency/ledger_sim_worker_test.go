@@ -2,9 +2,7 @@ package idempotency
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,24 +27,14 @@ type ledgerRequest struct {
 // work serves requests one after the other; after a crash the next one meets a new process.
 func (w *ledgerWorker) work() {
 	for n := range 1 + w.rng.IntN(4) {
-		pause(w.upTo([]time.Duration{50 * time.Millisecond, 5 * time.Second, 40 * time.Second}[w.rng.IntN(3)]))
+		w.idle()
 		p := w.payments[w.rng.IntN(len(w.payments))]
 		q := &ledgerRequest{payment: p, name: fmt.Sprintf("%s/%d.%d", p.key, w.number, n), mode: p.modes[w.rng.IntN(len(p.modes))]}
-		ended := make(chan struct{})
 		if w.dead || w.chance(3) {
 			w.begin() // another process
 		}
 		w.asking = q
-		w.background.Go(func() {
-			defer close(ended)
-			defer func() {
-				if recover() != nil {
-					w.dead = true // a handler's panic ends the process, as Lambda's runtime does
-				}
-			}()
-			w.serve(q)
-		})
-		<-ended
+		w.serves(&w.background, func() { w.serve(q) })
 	}
 }
 
@@ -57,16 +45,8 @@ func (w *ledgerWorker) begin() {
 		Now: w.clock, Observe: func(_ context.Context, e Event) { w.count(string(e.Kind)) },
 	}
 	w.dead = false
-	w.r = w.runner(w, cfg, func() bool { return w.chance(5) })
+	w.r = w.runner(w.t, w, cfg, func() bool { return w.chance(5) })
 	w.r.table.jitter = w.upTo
-}
-
-func (s *ledgerSim) runner(client Client, cfg Config, fails func() bool) *Runner {
-	r, err := New(client, s.config(cfg, fails))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return r
 }
 
 func (w *ledgerWorker) serve(q *ledgerRequest) {
@@ -74,10 +54,7 @@ func (w *ledgerWorker) serve(q *ledgerRequest) {
 	if w.chance(20) {
 		req.Wait = w.upTo(10 * time.Second)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if w.chance(80) {
-		ctx, cancel = context.WithTimeout(ctx, 500*time.Millisecond+w.upTo(10*time.Second))
-	}
+	ctx, cancel := w.invocation()
 	defer cancel()
 	w.comes(q)
 	res, err := Do(ctx, w.r, req, func(ctx context.Context) (string, error) { return w.pay(ctx, q) })
@@ -239,15 +216,11 @@ func (s *ledgerSim) sweep(rng interface{ Int64N(int64) int64 }) {
 func (w *ledgerWorker) reconcile() {
 	for range w.rng.IntN(3) {
 		pause(w.upTo(60 * time.Second))
-		var found []Record
-		for rec, err := range w.r.Unknowns(w.t.Context()) {
-			if err != nil {
-				w.t.Errorf("schedule %d: Unknowns: %v", w.seed, err)
-				return
-			}
-			found = append(found, rec)
+		found, err := w.unknowns(w.t.Context())
+		if err != nil {
+			w.t.Errorf("schedule %d: Unknowns: %v", w.seed, err)
+			return
 		}
-		slices.SortFunc(found, func(a, b Record) int { return slices.Compare([]byte(a.ID), []byte(b.ID)) })
 		for _, rec := range found {
 			pause(w.upTo(time.Second))
 			if as, ok := w.truth(rec); ok {
@@ -262,13 +235,10 @@ func (w *ledgerWorker) resolve(rec Record, as Resolution) {
 	defer cancel()
 	err := w.r.Resolve(ctx, rec, as)
 	w.remark(nil, "resolve %s as %s: %v", rec.ID[:8], as.status, short(err))
-	switch {
-	case err == nil:
-		w.count("resolved " + string(as.status))
-	case errors.Is(err, ErrInProgress), errors.Is(err, ErrLeaseLost), errors.Is(err, ErrNotFound):
-		w.count("resolved too late")
-	case !errors.Is(err, ErrNotRecorded) && !errors.Is(err, ErrUnavailable) && !errors.Is(err, errNoKey):
-		w.t.Errorf("schedule %d: Resolve: %v", w.seed, err)
+	words, wrong := resolved(as, err)
+	w.count(words)
+	if wrong != nil {
+		w.t.Errorf("schedule %d: Resolve: %v", w.seed, wrong)
 	}
 }
 

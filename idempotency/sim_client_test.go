@@ -2,7 +2,6 @@ package idempotency
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -13,21 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-func pause(d time.Duration) { sleep(context.Background(), d) }
-
-var errReset = errors.New("connection reset")
-
-// call is one call of the client: one try, and one repetition as the SDK makes it.
-func (w *simWorker) call(ctx context.Context, what simWrite) error {
+func (w *simWorker) send(ctx context.Context, what simWrite) error {
 	what.asking = w.asking
-	err := w.try(ctx, what)
-	if errors.Is(err, errReset) {
-		if !sleep(ctx, w.upTo(50*time.Millisecond)) {
-			return ctx.Err()
-		}
-		err = w.try(ctx, what)
-	}
-	return err
+	return w.call(ctx, func() error { return w.try(ctx, what) })
 }
 
 func (w *simWorker) try(ctx context.Context, what simWrite) error {
@@ -73,16 +60,8 @@ func (w *simWorker) try(ctx context.Context, what simWrite) error {
 	return err
 }
 
-// mayCrash ends the process: its goroutine, and every call that a deferred function still makes.
 func (w *simWorker) mayCrash() {
-	if w.number == simPerson {
-		return
-	}
-	if w.dead {
-		runtime.Goexit()
-	}
-	if w.chance(2) {
-		w.dead = true
+	if w.crashes() {
 		w.count("crash")
 		runtime.Goexit()
 	}
@@ -125,7 +104,7 @@ func (p simPast) before(id string, rng *rand.Rand) (it item, old bool) {
 }
 
 func (w *simWorker) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (out *dynamodb.GetItemOutput, err error) {
-	err = w.call(ctx, simWrite{name: "get", send: func() error {
+	err = w.send(ctx, simWrite{name: "get", send: func() error {
 		out, err = w.inner.GetItem(context.Background(), in)
 		return err
 	}})
@@ -181,7 +160,7 @@ func (w *simWorker) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteI
 }
 
 func (w *simWorker) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (out *dynamodb.BatchGetItemOutput, err error) {
-	err = w.call(ctx, simWrite{name: "batch get", send: func() error {
+	err = w.send(ctx, simWrite{name: "batch get", send: func() error {
 		out, err = w.inner.BatchGetItem(context.Background(), in)
 		return err
 	}})
@@ -211,7 +190,7 @@ func simSend[Out any](ctx context.Context, w *simWorker, what simWrite, send fun
 		}
 		return err
 	}
-	if err := w.call(ctx, what); err != nil {
+	if err := w.send(ctx, what); err != nil {
 		return nil, err
 	}
 	return <-replies, nil

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,25 +17,16 @@ import (
 
 const simRetention = 5 * time.Second
 
-// simEpoch is where the virtual clock starts.
-var simEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // simulation is one schedule.
 type simulation struct {
 	simSettings
-	t       *testing.T
-	seed    uint64
+	simStory
 	inner   *dynamodb.Client
 	table   string
 	plain   *Runner // by which the model reads outcomes
 	secrets [][]byte
 	keys    []*simKey
 
-	background sync.WaitGroup // everything that acts
-
-	mu      sync.Mutex // a step: one write and its check, one start of a handler or one answer and its check
-	counts  map[string]int
-	log     []string
 	records map[string]*simRecord  // by id
 	owners  map[string]*simRequest // by token
 	past    simPast                // of every item
@@ -45,8 +34,7 @@ type simulation struct {
 
 func newSimulation(seed uint64) *simulation {
 	return &simulation{
-		seed: seed, counts: map[string]int{}, records: map[string]*simRecord{}, owners: map[string]*simRequest{},
-		past: simPast{},
+		simStory: newSimStory(seed), records: map[string]*simRecord{}, owners: map[string]*simRequest{}, past: simPast{},
 	}
 }
 
@@ -59,7 +47,7 @@ func (s *simulation) run(t *testing.T) {
 		s.inner = db.Client(func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 		s.table = db.CreateTable(t, Table("simulation", Schema{}))
 		s.simSettings = newSimSettings(rng)
-		s.plain = s.runner(s.inner, Config{Table: s.table}, func() bool { return false })
+		s.plain = s.runner(t, s.inner, Config{Table: s.table}, func() bool { return false })
 		s.plan(rng)
 		processes := 2 + rng.IntN(3)
 		s.counts["four processes"] += processes / 4
@@ -76,14 +64,6 @@ func (s *simulation) run(t *testing.T) {
 			t.Logf("schedule %d, to be run alone by -run 'TestSimulation$' -sim.seed=%d:\n%s", s.seed, s.seed, s.story())
 		}
 	})
-}
-
-func (s *simulation) runner(client Client, cfg Config, fails func() bool) *Runner {
-	r, err := New(client, s.config(cfg, fails))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return r
 }
 
 // plan makes the keys. While secrets rotate each has a record under both, and all its requests are the same one: two
@@ -198,25 +178,16 @@ func (s *simulation) sweepOne(rec *simRecord) {
 func (w *simWorker) resolveSome() {
 	for range w.rng.IntN(3) {
 		pause(w.upTo(60 * time.Second))
-		var found []Record
-		for rec, err := range w.r.Unknowns(w.t.Context()) {
-			if err != nil {
-				w.t.Errorf("schedule %d: Unknowns: %v", w.seed, err)
-				return
-			}
-			found = append(found, rec)
+		found, err := w.unknowns(w.t.Context())
+		if err != nil {
+			w.t.Errorf("schedule %d: Unknowns: %v", w.seed, err)
+			return
 		}
-		slices.SortFunc(found, func(a, b Record) int { return strings.Compare(a.ID, b.ID) })
 		for n, rec := range found {
 			pause(w.upTo(5 * time.Second))
 			w.resolve(rec, n)
 		}
 	}
-}
-
-func (s *simulation) fail(format string, args ...any) {
-	s.log = append(s.log, "  VIOLATION "+fmt.Sprintf(format, args...))
-	s.t.Errorf("schedule %d: "+format, append([]any{s.seed}, args...)...)
 }
 
 // note is for holders of s.mu.
@@ -225,31 +196,11 @@ func (s *simulation) note(q *simRequest, format string, args ...any) {
 	if q != nil {
 		who = q.name
 	}
-	s.log = append(s.log, fmt.Sprintf("%14s %s: ", time.Since(simEpoch), who)+fmt.Sprintf(format, args...))
-}
-
-func (s *simulation) count(kind string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counts[kind]++
+	s.say(who, format, args...)
 }
 
 // story is what happened, in order.
 func (s *simulation) story() string {
 	return fmt.Sprintf("policy %d, inline %d, cache %d, sealed %t, %d secrets\n%s",
 		s.policy, s.inline, s.cache, s.sealer != nil, len(s.secrets), strings.Join(s.log, "\n"))
-}
-
-func (rec *record) brief() string {
-	if rec == nil {
-		return "none"
-	}
-	return fmt.Sprintf("%s/%s#%d", rec.status, rec.token[:4], rec.number)
-}
-
-func short(err error) string {
-	if err == nil {
-		return "ok"
-	}
-	return fmt.Sprintf("%.90s", err.Error())
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strings"
+	"testing"
 	"time"
 )
 
@@ -42,6 +43,15 @@ func (s simSettings) config(cfg Config, fails func() bool) Config {
 		cfg.Codec = simCodec{s.sealer, fails}
 	}
 	return cfg
+}
+
+func (s simSettings) runner(t *testing.T, client Client, cfg Config, fails func() bool) *Runner {
+	t.Helper()
+	r, err := New(client, s.config(cfg, fails))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // simCodec is a codec that cannot always reach its keys.

@@ -9,14 +9,10 @@ import (
 
 var (
 	simSeed      = flag.Uint64("sim.seed", 0, "run this one schedule of the simulation")
-	simSchedules = flag.Int("sim.schedules", simUsual, "how many schedules of the simulation to run")
+	simSchedules = flag.Int("sim.schedules", simulationLengths.usual, "how many schedules of the simulation to run")
 )
 
-const (
-	simUsual   = 3000 // schedules
-	simFewest  = 300  // in which everything has to happen
-	simAtATime = 4
-)
+var simulationLengths = simLengths{usual: 3000, fewest: 300}
 
 // TestSimulation lets up to four processes meet on up to three keys, in virtual time: with clocks that differ, requests and
 // replies that are lost, writes that land late, throttling, outages, crashes and freezes at any call, handlers that overrun,
@@ -28,23 +24,12 @@ const (
 //	go test ./idempotency -run 'TestSimulation$' -sim.seed=N -v
 func TestSimulation(t *testing.T) {
 	t.Parallel()
-	if *simSeed != 0 {
-		newSimulation(*simSeed).run(t)
-		return
-	}
-	schedules := *simSchedules
-	if raceDetector && schedules == simUsual {
-		schedules = simFewest // it is ten times slower then, and make test runs them all
-	}
-	total := runSchedules(t, schedules, func(t *testing.T, seed uint64) map[string]int {
+	simulate(t, *simSeed, *simSchedules, simulationLengths, simSituations, func(t *testing.T, seed uint64) map[string]int {
 		t.Helper()
 		s := newSimulation(seed)
 		s.run(t)
 		return s.counts
 	})
-	if schedules >= simFewest && !t.Failed() {
-		total.want(t, schedules, simSituations)
-	}
 }
 
 // simSituations says how often each has to happen in 10,000 schedules, or they prove nothing.
@@ -62,6 +47,27 @@ var simSituations = map[string]int{
 	"step": 1000, "step kept": 100, "prior": 500,
 	"resolved COMPLETED": 50, "resolved FAILED": 50, "resolved RELEASED": 50, "resolved too late": 10,
 }
+
+// simLengths are numbers of schedules: as many as run without a flag, and the fewest in which everything has to happen.
+type simLengths struct{ usual, fewest int }
+
+// simulate runs the one schedule of the seed, if there is one, and else so many, and says whether enough has happened in them.
+func simulate(t *testing.T, seed uint64, schedules int, lengths simLengths, situations map[string]int, run func(t *testing.T, seed uint64) map[string]int) {
+	t.Helper()
+	if seed != 0 {
+		run(t, seed)
+		return
+	}
+	if raceDetector && schedules == lengths.usual {
+		schedules = lengths.fewest // it is several times slower then, and make test runs them all
+	}
+	total := runSchedules(t, schedules, run)
+	if schedules >= lengths.fewest && !t.Failed() {
+		total.want(t, schedules, situations)
+	}
+}
+
+const simAtATime = 4
 
 // runSchedules runs those of the seeds from 1 on, a few at a time, and adds up what has happened in them.
 func runSchedules(t *testing.T, schedules int, run func(t *testing.T, seed uint64) map[string]int) *simStats {

@@ -5,29 +5,20 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 )
 
-// simWorker is a process with a clock of its own, one request at a time. It is also its Runner's client.
+// simWorker is a process, and its Runner's client.
 type simWorker struct {
 	Client // nil: what the library does not call would panic
 	*simulation
-	number int
-	rng    *rand.Rand
-	skew   time.Duration
-	r      *Runner
-	dead   bool
+	simProcess
 	outage time.Time   // until when the table cannot be reached
 	asking *simRequest // whose calls are made
 }
 
-// simPerson is the number of who resolves: it neither crashes nor freezes.
-const simPerson = 9
-
 func (s *simulation) newWorker(number int, seed uint64) *simWorker {
-	w := &simWorker{simulation: s, number: number, rng: rand.New(rand.NewPCG(seed, uint64(number)))}
-	w.skew = time.Duration(w.rng.Int64N(1800)-900) * time.Millisecond
+	w := &simWorker{simulation: s, simProcess: newSimProcess(number, seed)}
 	w.begin()
 	return w
 }
@@ -42,7 +33,7 @@ func (w *simWorker) begin() {
 		cfg.Secrets = [][]byte{w.secrets[1], w.secrets[0]} // deployed already
 	}
 	w.dead, w.outage = false, time.Time{}
-	w.r = w.runner(w, cfg, func() bool {
+	w.r = w.runner(w.t, w, cfg, func() bool {
 		fails := w.chance(5)
 		if fails {
 			w.count("not sealed")
@@ -52,16 +43,10 @@ func (w *simWorker) begin() {
 	w.r.table.jitter = w.upTo
 }
 
-func (w *simWorker) clock() time.Time { return time.Now().Add(w.skew) }
-
-func (w *simWorker) chance(percent int) bool { return w.rng.IntN(100) < percent }
-
-func (w *simWorker) upTo(d time.Duration) time.Duration { return time.Duration(w.rng.Int64N(int64(d))) }
-
 // work sends a few requests, most of them the same for each key; after a crash the next one meets a new process.
 func (w *simWorker) work() {
 	for n := range 1 + w.rng.IntN(5) {
-		pause(w.upTo([]time.Duration{50 * time.Millisecond, 5 * time.Second, 40 * time.Second}[w.rng.IntN(3)]))
+		w.idle()
 		if w.dead || w.chance(3) {
 			w.begin()
 			w.count("another process")
@@ -76,17 +61,7 @@ func (w *simWorker) work() {
 			w.count("outage")
 		}
 		w.asking = q
-		ended := make(chan struct{})
-		w.background.Go(func() {
-			defer close(ended)
-			defer func() {
-				if recover() != nil {
-					w.dead = true // a handler's panic ends the process, as Lambda's runtime does
-				}
-			}()
-			w.request(q)
-		})
-		<-ended
+		w.serves(&w.background, func() { w.request(q) })
 	}
 }
 
@@ -96,10 +71,7 @@ func (w *simWorker) request(q *simRequest) {
 	if w.chance(40) {
 		req.Wait = w.upTo(20 * time.Second)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if w.chance(80) {
-		ctx, cancel = context.WithTimeout(ctx, 500*time.Millisecond+w.upTo(10*time.Second))
-	}
+	ctx, cancel := w.invocation()
 	defer cancel()
 	if q.lookup {
 		w.comes(q, "looks up")
@@ -195,12 +167,9 @@ func (w *simWorker) resolve(found Record, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.note(q, "resolve as %s: %v", as.status, short(err))
-	switch {
-	case err == nil:
-		w.counts["resolved "+string(as.status)]++
-	case errors.Is(err, ErrInProgress), errors.Is(err, ErrLeaseLost), errors.Is(err, ErrNotFound):
-		w.counts["resolved too late"]++
-	case !errors.Is(err, ErrNotRecorded) && !errors.Is(err, ErrUnavailable) && !errors.Is(err, errNoKey):
-		w.fail("Resolve: %v", err)
+	words, wrong := resolved(as, err)
+	w.counts[words]++
+	if wrong != nil {
+		w.fail("Resolve: %v", wrong)
 	}
 }
