@@ -115,7 +115,7 @@ crashes: ## Kill and cut off processes at every call of every path; a minute or 
 	go test -count=1 -timeout=15m ./lambda/crashes $(if $(QUICK),,-crashes.all)
 model: ## Check the record protocol's model with spin, and each of its guards removed; two to four minutes, installs spin.
 	.ci/model $(QUICK)
-mutants: ## Take each guard out of the code in turn, and see a test fail for it; ten minutes.
+mutants: ## Take each guard out of the code in turn, and see a test fail for it; a quarter of an hour.
 	go run ./.ci/mutants
 soak: ## Ten minutes of a thousand requests a second on a table with faults, then a million schedules: an hour and a quarter.
 	go test -count=1 -timeout=30m -v -run '^TestSoak$$' ./idempotency -soak.time=10m
