@@ -23,6 +23,15 @@ type ownership struct {
 	begun       bool              // the record says that a step has begun, in this attempt or an earlier one
 
 	sentAt time.Time // when the first transaction with the outcome was sent: it may have committed, whatever its last copy was told
+
+	earlier *ownership // what the same call has claimed before this
+}
+
+// is takes over what the record says of its owner.
+func (o *ownership) is(rec *record) {
+	o.attempt.Number, o.attempt.Prior = rec.number, rec.prior
+	o.attempt.Fence = fence(rec.window.UnixMilli(), rec.number)
+	o.steps, o.begun, o.fingerprint = rec.steps, rec.external, rec.fingerprint
 }
 
 // sends notes a transaction with an outcome of that time.
@@ -78,6 +87,9 @@ func (c *call) acquire(ctx context.Context) (found *record, own *ownership, err 
 // before everything else: another request must learn neither the outcome nor the state (C12, I1).
 func (c *call) decide(ctx context.Context, rec *record) (found, claimable *record, err error) {
 	now := c.r.wallNow()
+	if c.claimed(rec) != nil {
+		return nil, rec, nil
+	}
 	if rec.free(now) {
 		return nil, nil, nil
 	}
@@ -118,9 +130,28 @@ func (c *call) form() string {
 	return formDo
 }
 
+// claimed returns the claim of this call that has made the record, if one has (I7): the write was applied by an earlier
+// copy of the request, whose reply was lost, or that came so late that the call had met another record by then and gone on.
+// With another status than INPROGRESS it would be somebody's decision about an attempt that never began (rule 21).
+func (c *call) claimed(rec *record) *ownership {
+	for own := c.claims; own != nil; own = own.earlier {
+		if own.attempt.Token == rec.token && rec.status == inProgress {
+			return own
+		}
+	}
+	return nil
+}
+
 // claim makes the one conditional write that fits what was seen: acquire on nothing, re-acquire on a released
-// record, take over an unknown. It returns what it made its own, or the record that it met instead.
+// record, take over an unknown. It returns what it made its own, or the record that it met instead, which may be its own
+// by an earlier copy of the write: that one is then seen.
 func (c *call) claim(ctx context.Context, seen *record) (met *record, own *ownership, err error) {
+	if seen != nil {
+		if own := c.claimed(seen); own != nil {
+			own.is(seen)
+			return nil, own, nil
+		}
+	}
 	times, err := c.r.plan(ctx)
 	if errors.Is(err, ErrNoTime) {
 		err = c.noTime(ctx, err)
@@ -128,7 +159,8 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 	if err != nil {
 		return nil, nil, err
 	}
-	own = &ownership{times: times, kind: KindAcquired, created: seen == nil, fingerprint: c.fingerprint}
+	own = &ownership{times: times, kind: KindAcquired, created: seen == nil, fingerprint: c.fingerprint, earlier: c.claims}
+	c.claims = own
 	own.attempt.id = c.id
 	// A fresh token for each decision: one that was used before could make two runs owners at once (H16, rule 21).
 	own.attempt.Token = rand.Text()
@@ -166,12 +198,8 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 				own.attempt.Prior = old.priorOf() // rule 8
 			}
 		}
-	case rep.applied, rep.rec != nil && rep.rec.token == own.attempt.Token && rep.rec.status == inProgress:
-		// Also our own write, applied by an earlier copy of the request whose reply was lost (I7). With another
-		// status it would be somebody's decision about an attempt that never began.
-		own.attempt.Number, own.attempt.Prior = rep.rec.number, rep.rec.prior
-		own.steps, own.begun, own.fingerprint = rep.rec.steps, rep.rec.external, rep.rec.fingerprint
-		own.attempt.Fence = fence(rep.rec.window.UnixMilli(), rep.rec.number)
+	case rep.applied:
+		own.is(rep.rec)
 	default:
 		return rep.rec, nil, nil
 	}

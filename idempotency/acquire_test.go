@@ -93,6 +93,48 @@ func TestAcquire_OwnWriteFound(t *testing.T) {
 	}
 }
 
+// I7, rule 21: the put gets no answer, the look finds another attempt's record, and by the time of the next put that one is over
+// and time to live has deleted it: the first put has come late and has claimed the key. It is this request's own, not somebody
+// to be kept out by, or to wait for.
+func TestAcquire_OwnEarlierClaimFound(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		make string
+		wait time.Duration
+	}{
+		{"its outcome is over", "completed", 0},
+		{"while it is waited for", "in progress", time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				req := request("k")
+				req.Retention = 10 * time.Second
+				f.make(t, tt.make, req)
+				f.quiet()
+				req.Wait = tt.wait
+
+				w := f.worker(t, withoutRetries)
+				w.db.Inject(localtest.Fault{Operation: "PutItem", Kind: localtest.AppliedLate, Times: 1, Delay: 12 * time.Second})
+				w.after = nth("GetItem", 1, func() {
+					f.remove(t, req)
+					pass(13 * time.Second)
+				})
+				res, err := w.do(localtest.Invocation(t, time.Minute), req, func(ctx context.Context) (string, error) {
+					if a, it := idempotency.AttemptFrom(ctx), f.record(t, req); a.Number != 1 || a.Token != it.text("attempt") || a.Prior != nil || a.Fence != it.number("window")*1024+1 {
+						t.Errorf("attempt %+v does not own %v", a, it)
+					}
+					return "ok", nil
+				})
+				wantAnswer(t, res, err, "ok", false)
+				f.wantStatus(t, req, "COMPLETED")
+			})
+		})
+	}
+}
+
 // Rule 21: an own token counts only with INPROGRESS; with another status, the record is decided by that.
 func TestAcquire_OwnTokenWithAnotherStatus(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,8 @@ type call struct {
 	id          string   // that it has
 	begun       time.Time
 	meter       meter
-	hit         bool // the outcome came out of the cache
+	hit         bool       // the outcome came out of the cache
+	claims      *ownership // the latest first; see claimed
 }
 
 // begin checks the request and computes what identifies it, before anything can change the input.

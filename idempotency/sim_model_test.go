@@ -94,7 +94,7 @@ func (s *simulation) check(q *simRequest, rec *simRecord, before *record) {
 		s.checkNewWindow(q, rec, before)
 	}
 	window := rec.windows[len(rec.windows)-1]
-	window.expires = after.expires
+	window.setExpiry(after.expires)
 	if after.finished() && (before == nil || !before.finished() || before.token != after.token) {
 		s.checkOutcome(rec, window)
 	}

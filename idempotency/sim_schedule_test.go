@@ -135,6 +135,31 @@ type simWindow struct {
 	status  status
 	outcome string // as it is read back; "" for none, or without a body
 	expires int64
+	before  []simExpiry
+}
+
+// simExpiry is what a window's end has been, and until when it was that.
+type simExpiry struct {
+	expires int64
+	until   time.Time
+}
+
+func (w *simWindow) setExpiry(expires int64) {
+	if w.expires != expires {
+		w.before = append(w.before, simExpiry{w.expires, time.Now()})
+	}
+	w.expires = expires
+}
+
+// latest is the latest end that it has had since then.
+func (w *simWindow) latest(since time.Time) int64 {
+	latest := w.expires
+	for _, b := range w.before {
+		if !b.until.Before(since) {
+			latest = max(latest, b.expires)
+		}
+	}
+	return latest
 }
 
 // simRun is a handler that has started.

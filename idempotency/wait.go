@@ -37,10 +37,10 @@ func (c *call) wait(ctx context.Context, rec *record) (found, claimable *record,
 		}
 		polled, err := c.r.table.get(waiting, &c.meter, c.id)
 		switch {
-		case err == nil && polled != nil && polled.live(c.r.wallNow()) && c.match(polled) == nil:
+		case err == nil && polled != nil && polled.live(c.r.wallNow()) && c.match(polled) == nil && c.claimed(polled) == nil:
 			rec = polled
 		case err == nil:
-			// It ended, it is gone, or it is another request's: a decision like that of a new request (rule 26).
+			// It ended, it is gone, it is another request's or one's own: a decision like that of a new request (rule 26).
 			c.emit(ctx, KindWaited, rec.number, began, nil)
 			c.req.Wait = max(until.Sub(c.r.wallNow()), 0)
 			if polled == nil {

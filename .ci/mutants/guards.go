@@ -95,8 +95,9 @@ var recordGuards = []guard{
 	{name: "decide: Refuse", heldBy: "^TestAttempt|^TestClock|^TestRun", file: "idempotency/acquire.go", text: `	case rec.status == released, c.req.OnUnknown == Rerun, c.inside(rec):`, instead: `	case rec.status != completed, c.req.OnUnknown == Rerun, c.inside(rec):`},
 	{name: "decide: inside only without a step or a prior", heldBy: "^TestTx", file: "idempotency/acquire.go", text: `rec.form == formTx && !rec.external && rec.prior == nil`, instead: `rec.form == formTx`},
 	{name: "claim: a fresh token each time", heldBy: "^TestAcquire_FreshTokens", file: "idempotency/acquire.go", text: `own.attempt.Token = rand.Text()`, instead: `own.attempt.Token = fmt.Sprintf("%p", c) + rand.Text()[:0]`},
-	{name: "claim: my own write is recognised", heldBy: "^TestAcquire_Own", file: "idempotency/acquire.go", text: `	case rep.applied, rep.rec != nil && rep.rec.token == own.attempt.Token && rep.rec.status == inProgress:`, instead: `	case rep.applied:`},
-	{name: "claim: my own token counts in progress only", heldBy: "^TestAcquire_Own", file: "idempotency/acquire.go", text: `rep.rec.token == own.attempt.Token && rep.rec.status == inProgress:`, instead: `rep.rec.token == own.attempt.Token:`},
+	{name: "claim: my own write is recognised", heldBy: "^TestAcquire_Own", file: "idempotency/acquire.go", text: `		if own.attempt.Token == rec.token && rec.status == inProgress {`, instead: `		if false {`},
+	{name: "claim: an earlier claim of the same call is, too", heldBy: "^TestAcquire_OwnEarlier", file: "idempotency/acquire.go", text: `fingerprint: c.fingerprint, earlier: c.claims}`, instead: `fingerprint: c.fingerprint}`},
+	{name: "claim: my own token counts in progress only", heldBy: "^TestAcquire_Own", file: "idempotency/acquire.go", text: `own.attempt.Token == rec.token && rec.status == inProgress {`, instead: `own.attempt.Token == rec.token {`},
 	{name: "claim: a forgotten unknown is handed on", heldBy: "^TestWindow_Forgotten|^TestAttempt_Prior", file: "idempotency/acquire.go", text: `			if old.status == inProgress || old.status == unknown {
 				own.attempt.Prior = old.priorOf() // rule 8
 			}`, instead: ``},
@@ -114,7 +115,8 @@ var recordGuards = []guard{
 		return nil, own, nil
 	}`},
 	{name: "wait: a poll is a decision", heldBy: "^TestWait", file: "idempotency/wait.go", text: `			return c.decide(ctx, polled)`, instead: `			return polled, nil, nil`},
-	{name: "wait: a vanished record is no claim to it", heldBy: "^TestWait", file: "idempotency/wait.go", text: `polled.live(c.r.wallNow()) && c.match(polled) == nil:`, instead: `polled.live(c.r.wallNow()):`},
+	{name: "wait: a vanished record is no claim to it", heldBy: "^TestWait", file: "idempotency/wait.go", text: ` && c.match(polled) == nil && c.claimed(polled) == nil:`, instead: ` && c.claimed(polled) == nil:`},
+	{name: "wait: my own record is none to wait for", heldBy: "^TestAcquire_OwnEarlier", file: "idempotency/wait.go", text: ` && c.claimed(polled) == nil:`, instead: `:`},
 	{name: "read first: the fingerprint", heldBy: "^TestReadFirst", file: "idempotency/readfirst.go", text: ` || c.match(rec) != nil {`, instead: ` {`},
 	{name: "read first: only outcomes", heldBy: "^TestReadFirst", file: "idempotency/readfirst.go", text: ` || !rec.finished() ||`, instead: ` ||`},
 	{name: "read first: the window", heldBy: "^TestReadFirst", file: "idempotency/readfirst.go", text: `rec == nil || rec.expired(c.r.wallNow()) ||`, instead: `rec == nil ||`},
