@@ -165,6 +165,7 @@ func (a reply) again(r *http.Request) *http.Response {
 // attributes and types, and values of the same length.
 func TestPairs_SendTheSame(t *testing.T) {
 	t.Parallel()
+	localtest.OnlyEmbedded(t, "the same names of tables each time")
 	for name, p := range pairs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,7 +49,6 @@ func TestBody_Layout(t *testing.T) {
 				if res, err := w.do(soon(t), req, returns(value)); err != nil || res.Value != value {
 					t.Fatalf("the first caller got %d bytes, %v", len(res.Value), err)
 				}
-				f.wantToldBill(t)
 				if tt.items == 0 {
 					if it := f.wantStatus(t, req, "COMPLETED"); !it.has("data") || it.has("body") {
 						t.Errorf("the record is %v", it)
@@ -64,7 +63,6 @@ func TestBody_Layout(t *testing.T) {
 				if res, err := f.worker(t).do(soon(t), req, returns("again")); err != nil || res.Value != value || !res.Replayed {
 					t.Errorf("replayed %d bytes, %v", len(res.Value), err)
 				}
-				f.wantToldBill(t)
 				f.wantRuns(t, 0)
 			})
 		})

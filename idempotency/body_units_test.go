@@ -66,6 +66,27 @@ func TestBodyUnits(t *testing.T) {
 	}
 }
 
+// Whatever the size, the events tell of all that is billed: of nothing beside the record, of one item, of many.
+func TestBodyUnits_ToldOfEachSize(t *testing.T) {
+	t.Parallel()
+	localtest.OnlyEmbedded(t, "the bill")
+	for name, value := range map[string]string{"half a KB": manyBytes()[:512], "100 KB": manyBytes()[:100<<10], "6 MB": manyBytes()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				w := f.worker(t)
+				for _, replayed := range []bool{false, true} {
+					f.quiet()
+					res, err := w.do(soon(t), request("k"), returns(value))
+					wantAnswer(t, res, err, value, replayed)
+					f.wantToldBill(t)
+				}
+			})
+		})
+	}
+}
+
 // wantToldBill says that the events tell of the units that were billed since the last quiet.
 func (f *fixture) wantToldBill(tb testing.TB) {
 	tb.Helper()

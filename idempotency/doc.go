@@ -23,7 +23,8 @@
 //	I6   A live lease is never taken, neither by another request nor by the window's end, as long as clocks differ
 //	     by less than 2 s.
 //	I7   An own write is recognised: a condition that fails on an earlier copy of the same write, whose reply was
-//	     lost, counts as that write's success.
+//	     lost, counts as that write's success. Of an end without an outcome as long as at most one attempt has come
+//	     after it: behind two it counts as a lost lease, and the caller gets an outcome that one of them has recorded.
 //	I8   Fail closed. If the table cannot be asked, the handler does not run.
 //	I9   Record before answer. The outcome is durable before the caller gets it; if it cannot be recorded, the
 //	     caller is told that the effect may have happened.
@@ -181,6 +182,7 @@
 //	the codec cannot seal; open             as items that cannot be written; ErrBadRecord, nothing runs
 //	lost reply of any write                 recognised as one's own write
 //	no answer to the acquire at all         not run; one write gives the key back, if it gets through
+//	the acquire is applied after that       in progress until the lease ends, then unknown, although nothing was run
 //	no answer to the completion             ErrNotRecorded; the record says what is true, or unknown later
 //	no answer to a transaction              the same one is sent again, the handler is not run again; then ErrNotRecorded
 //	a transaction is cancelled              nothing is written; an outcome that is there goes before the reason; unknown, if

@@ -36,8 +36,10 @@ var (
 	// finds out ([StateError.RetryAfter] is set).
 	ErrNotRecorded = errors.New("idempotency: ran, but the outcome could not be recorded")
 
-	// ErrUnavailable: the table could not be asked, or [Request.Rebuild] could not make the answer. Nothing was run (of a single-shot transaction: nothing was sent).
-	// Retry: yes.
+	// ErrUnavailable: the table could not be asked, or [Request.Rebuild] could not make the answer. Nothing was run (of
+	// a single-shot transaction: nothing was sent). Retry: yes. A copy of the acquire that DynamoDB applies later than the
+	// write which gives the key back makes the retry [ErrInProgress], and after the lease [ErrOutcomeUnknown], although
+	// nothing was run.
 	ErrUnavailable = errors.New("idempotency: unavailable, nothing was run")
 
 	// ErrNoTime: too little of the context's time is left to run the handler and record its outcome. Nothing

@@ -290,6 +290,45 @@ func TestLate_OwnReleaseUnderANewOwner(t *testing.T) {
 	}
 }
 
+// What I7 does not promise: the record remembers one attempt before its owner. Behind two, one's own release counts as a lost
+// lease, and the caller gets the outcome that the last of them has recorded, or else the handler's own error.
+func TestLate_OwnReleaseUnderTheThird(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		third  handler
+		value  string
+		errors []error
+	}{
+		{"which releases, too", fails(errPlain), "", []error{errPlain}},
+		{"which completes", returns("third"), "third", []error{idempotency.ErrLeaseLost, errPlain}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				w, others, req := f.worker(t, withoutRetries), f.worker(t), request("k")
+				w.after = nth("UpdateItem", 1, func() {
+					_, _ = others.do(soon(t), req, fails(errPlain))
+					_, _ = others.do(soon(t), req, tt.third)
+				})
+				f.inject("UpdateItem", localtest.ReplyLost, 1)
+				res, err := w.do(localtest.Invocation(t, 3*time.Second), req, fails(errPlain))
+				for _, want := range tt.errors {
+					wantErr(t, err, want)
+				}
+				if st, ok := errors.AsType[*idempotency.StateError](err); ok != (tt.value != "") || res.Value != tt.value {
+					t.Errorf("got %q, %v (state %v), want %q", res.Value, err, st, tt.value)
+				}
+				if kinds := f.kinds(); kinds[len(kinds)-1] != idempotency.KindLeaseLost {
+					t.Errorf("events %v, want the last to be %q", kinds, idempotency.KindLeaseLost)
+				}
+				f.wantRuns(t, 3)
+			})
+		})
+	}
+}
+
 // C02, H17, rule 22, I7: an ending that was applied and whose reply was lost is recognised as one's own, and what is
 // recorded is what is returned.
 func TestLate_OwnEndingFound(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,22 @@ func (v visitor) awaitLease() {
 	v.t.Fatalf("the lease still has %v s", last)
 }
 
+// The calls are shown with what each was billed.
+func TestConsole_Bill(t *testing.T) {
+	t.Parallel()
+	localtest.OnlyEmbedded(t, "the bill")
+	v := visit(t)
+	v.press("pay")
+	v.press("again")
+	var units []float64
+	for _, c := range v.state().Calls {
+		units = append(units, c.Read, c.Write)
+	}
+	if want := []float64{0, 1, 0, 8, 0, 1, 1, 0, 1, 0, 0, 1}; !slices.Equal(units, want) {
+		t.Errorf("read and write units by call are %v, want %v", units, want)
+	}
+}
+
 func TestConsole_State(t *testing.T) {
 	t.Parallel()
 	v := visit(t)
@@ -172,14 +189,17 @@ func TestConsole_State(t *testing.T) {
 		t.Errorf("the newest exchange is %+v", e)
 	}
 	want := []callRow{
-		{"PutItem", "records", false, "ConditionalCheckFailedException", 0, 1},
-		{"TransactWriteItems", "records,ledger", true, "", 0, 8},
-		{"UpdateItem", "records", true, "", 0, 1},
-		{"GetItem", "ledger", true, "", 1, 0},
-		{"GetItem", "ledger", true, "", 1, 0},
-		{"PutItem", "records", true, "", 0, 1},
+		{Operation: "PutItem", Table: "records", Err: "ConditionalCheckFailedException"},
+		{Operation: "TransactWriteItems", Table: "records,ledger", Applied: true},
+		{Operation: "UpdateItem", Table: "records", Applied: true},
+		{Operation: "GetItem", Table: "ledger", Applied: true},
+		{Operation: "GetItem", Table: "ledger", Applied: true},
+		{Operation: "PutItem", Table: "records", Applied: true},
 	}
-	if fmt.Sprint(s.Calls) != fmt.Sprint(want) { // and none of the console's own
+	for i := range s.Calls {
+		s.Calls[i].Read, s.Calls[i].Write = 0, 0 // these are another test's
+	}
+	if !slices.Equal(s.Calls, want) { // and none of the console's own
 		t.Errorf("the calls are\n%v, want\n%v", s.Calls, want)
 	}
 }
