@@ -104,15 +104,17 @@ clients: ## Run the AWS CLI and SDKs of other languages against the embedded Dyn
 # How much of the proofs: all, which takes half an hour, or `make QUICK=quick proof`, which takes some minutes and is for every change.
 QUICK     ?=
 SCHEDULES := $(if $(QUICK),2000,50000)
+# What a test that passes has to tell, and all that fails.
+TELL := grep -vE '^ *(=== |--- PASS|PASS$$)'
 .PHONY: proof sim history crashes model mutants soak
 proof: crashes sim history model mutants ## Hold the invariants against crashes, chance, histories, the model and mutants; half an hour, QUICK=quick a part.
 	$(MAKE) --no-print-directory fuzz FUZZTIME=$(if $(QUICK),2s,20s)
 sim: ## Run 100,000 schedules of the two simulations, half of them each; ten minutes.
-	go test -count=1 -timeout=3h -run '^Test(Simulation|Ledger)$$' ./idempotency -sim.schedules=$(SCHEDULES) -ledger.schedules=$(SCHEDULES)
+	go test -count=1 -timeout=3h -v -run '^Test(Simulation|Ledger)$$' ./idempotency -sim.schedules=$(SCHEDULES) -ledger.schedules=$(SCHEDULES) | $(TELL)
 history: ## Check histories of real goroutines against one key, served one request at a time; a minute.
-	go test -count=1 -timeout=10m -run '^TestHistory' ./idempotency -history.time=$(if $(QUICK),5s,1m)
+	go test -count=1 -timeout=10m -v -run '^TestHistory' ./idempotency -history.time=$(if $(QUICK),5s,1m) | $(TELL)
 crashes: ## Kill and cut off processes at every call of every path; a minute or two.
-	go test -count=1 -timeout=15m ./lambda/crashes $(if $(QUICK),,-crashes.all)
+	go test -count=1 -timeout=15m -v ./lambda/crashes $(if $(QUICK),,-crashes.all) | $(TELL)
 model: ## Check the record protocol's model with spin, and each of its guards removed; two to four minutes, installs spin.
 	.ci/model $(QUICK)
 mutants: ## Take each guard out of the code in turn, and see a test fail for it; a quarter of an hour.

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -281,42 +280,6 @@ func lateBy(kind localtest.FaultKind) time.Duration {
 		return 500 * time.Millisecond
 	}
 	return 0
-}
-
-// item is a record as it is in the table.
-type item map[string]types.AttributeValue
-
-func (it item) text(name string) string {
-	s, _ := it[name].(*types.AttributeValueMemberS)
-	if s == nil {
-		return ""
-	}
-	return s.Value
-}
-
-func (it item) number(name string) int64 {
-	n, _ := it[name].(*types.AttributeValueMemberN)
-	if n == nil {
-		return 0
-	}
-	v, _ := strconv.ParseInt(n.Value, 10, 64)
-	return v
-}
-
-func (it item) has(name string) bool { _, ok := it[name]; return ok }
-
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-
-func steps(names ...string) types.AttributeValue {
-	m := map[string]types.AttributeValue{}
-	for _, name := range names {
-		m[name] = text("null")
-	}
-	return &types.AttributeValueMemberM{Value: m}
 }
 
 func key(req idempotency.Request) item {

@@ -30,6 +30,9 @@ func TestHistory_BrokenClients(t *testing.T) {
 				h.play()
 				if h.check() == porcupine.Illegal {
 					t.Logf("history %d is illegal", n+1)
+					if *historyShow {
+						t.Log(h)
+					}
 					return
 				}
 			}

@@ -3,7 +3,6 @@ package idempotency_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -33,7 +32,9 @@ func (d *doubting) hear(what string, values item, err error) {
 	cancelled, _ := errors.AsType[*types.TransactionCanceledException](err)
 	answer := "made"
 	switch {
-	case condition != nil, throttled != nil, cancelled != nil:
+	case throttled != nil:
+		answer = "throttled"
+	case condition != nil, cancelled != nil:
 		answer = "refused"
 	case err != nil:
 		answer = "in doubt"
@@ -41,8 +42,7 @@ func (d *doubting) hear(what string, values item, err error) {
 	}
 	d.h.mu.Lock()
 	defer d.h.mu.Unlock()
-	d.h.writes = append(d.h.writes, fmt.Sprintf("%9.3f ms  worker %d  %s by %.4s over %.4s, %s: %s",
-		float64(time.Since(d.h.clock.started))/1e6, d.number, what, values.text(":mine"), values.text(":seen"), values.text(":status"), answer))
+	d.h.writes = append(d.h.writes, writeText(time.Since(d.h.clock.started), d.number, what, values, answer))
 }
 
 func (d *doubting) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {

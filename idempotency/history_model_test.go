@@ -1,7 +1,6 @@
 package idempotency_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -117,8 +116,6 @@ func keyModel(policy idempotency.OnUnknown) porcupine.Model {
 	}
 	return model.ToModel()
 }
-
-func describe(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) }
 
 // step says how the key goes on from a state if an operation has that output: no way at all, one, or two.
 func step(policy idempotency.OnUnknown, s keyState, in input, out output) []keyState {

@@ -2,10 +2,8 @@ package idempotency_test
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 
 var (
 	historyTime = flag.Duration("history.time", 2*time.Second, "how long to make histories")
+	historyShow = flag.Bool("history.show", false, "show an illegal history of each broken client")
 	historySeed = flag.Uint64("history.seed", 0, "what the first history is made of; 0: the time")
 )
 
@@ -60,7 +59,7 @@ func TestHistory(t *testing.T) {
 func (h *history) judge(t *testing.T) {
 	t.Helper()
 	if verdict := h.check(); verdict != porcupine.Ok {
-		t.Errorf("%s: no order of one key explains this history (seed %d):\n%s", verdict, h.seed, h)
+		t.Errorf("%s: no order of one key explains this history:\n%s", verdict, h)
 	}
 	for _, err := range h.strange {
 		t.Errorf("a caller got %v (seed %d)", err, h.seed)
@@ -224,14 +223,6 @@ func (h *history) checkEffects(t *testing.T) {
 			t.Errorf("I10: %s of %q, and its effect is there: %t", out.said, out.value, there[out.value])
 		}
 	}
-}
-
-func (h *history) String() string {
-	text := ""
-	for _, op := range h.operations() {
-		text += fmt.Sprintf("%9.3f – %9.3f ms  worker %d  %s\n", float64(op.Call)/1e6, float64(op.Return)/1e6, op.ClientId, describe(op.Input, op.Output))
-	}
-	return text + strings.Join(h.writes, "\n")
 }
 
 func (h *history) scan(t *testing.T, table string) (items []item) {

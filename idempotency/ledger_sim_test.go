@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,8 +112,7 @@ func (s *ledgerSim) run(t *testing.T) {
 		s.background.Wait()
 		s.close()
 		if t.Failed() || *ledgerSeed != 0 { // here: synctest.Test does not return to its caller from a bubble that has failed
-			t.Logf("schedule %d, to be run alone by -run 'TestLedger$' -ledger.seed=%d: policy %d, inline %d, cache %d, sealed %t\n%s",
-				s.seed, s.seed, s.policy, s.inline, s.cache, s.sealer != nil, strings.Join(s.log, "\n"))
+			s.tell(t, "TestLedger", "ledger", fmt.Sprintf("%s, windows that end %t, forgotten tokens %t", s.simSettings, s.short, s.forgetful))
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +60,7 @@ func (s *simulation) run(t *testing.T) {
 		s.background.Go(person.resolveSome)
 		s.background.Wait()
 		if t.Failed() || *simSeed != 0 { // here: synctest.Test does not return to its caller from a bubble that has failed
-			t.Logf("schedule %d, to be run alone by -run 'TestSimulation$' -sim.seed=%d:\n%s", s.seed, s.seed, s.story())
+			s.tell(t, "TestSimulation", "sim", fmt.Sprintf("%s, %d secrets", s.simSettings, len(s.secrets)))
 		}
 	})
 }
@@ -222,10 +221,4 @@ func (s *simulation) note(q *simRequest, format string, args ...any) {
 		who = q.name
 	}
 	s.say(who, format, args...)
-}
-
-// story is what happened, in order.
-func (s *simulation) story() string {
-	return fmt.Sprintf("policy %d, inline %d, cache %d, sealed %t, %d secrets\n%s",
-		s.policy, s.inline, s.cache, s.sealer != nil, len(s.secrets), strings.Join(s.log, "\n"))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -34,6 +35,23 @@ func newSimSettings(rng *rand.Rand) simSettings {
 		}
 	}
 	return s
+}
+
+func (s simSettings) String() string {
+	text := map[OnUnknown]string{Refuse: "Refuse", Rerun: "Rerun"}[s.policy]
+	if s.inline > 0 {
+		text += ", answers beside the record"
+	}
+	if s.sealer != nil {
+		text += ", sealed"
+	}
+	if s.cache > 0 {
+		text += fmt.Sprintf(", a cache of %d", s.cache)
+	}
+	if s.maxAge > 0 {
+		text += fmt.Sprintf(" for %s", s.maxAge)
+	}
+	return text
 }
 
 // config completes that of a process: fails says whether its codec does so now.

@@ -1,10 +1,14 @@
 package idempotency
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/aws/smithy-go"
 )
 
 // simEpoch is where the virtual clock starts.
@@ -34,6 +38,15 @@ func (s *simStory) say(who, format string, args ...any) {
 	s.log = append(s.log, fmt.Sprintf("%14s %s: ", time.Since(simEpoch), who)+fmt.Sprintf(format, args...))
 }
 
+// tell logs what happened, in order. flags is what the test's flags begin with.
+func (s *simStory) tell(t *testing.T, test, flags, settings string) {
+	t.Helper()
+	t.Logf(`schedule %d: %s. To be run alone:
+  go test ./idempotency -v -run '%s$' -%s.seed=%[1]d
+k0|2.1 or p0/2.1: of key or payment 0, request 1 of process 2. INPROGRESS/4Q2R#1: a record's status, token and number of its attempt.
+%[5]s`, s.seed, settings, test, flags, strings.Join(s.log, "\n"))
+}
+
 func (s *simStory) count(kind string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,9 +60,17 @@ func (rec *record) brief() string {
 	return fmt.Sprintf("%s/%s#%d", rec.status, rec.token[:4], rec.number)
 }
 
+// short is what an error says, without what makes it long: the request's id, the record's.
 func short(err error) string {
 	if err == nil {
 		return "ok"
 	}
-	return fmt.Sprintf("%.90s", err.Error())
+	if state, ok := errors.AsType[*StateError](err); ok {
+		err = state.Err
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		before, _, _ := strings.Cut(err.Error(), "operation error")
+		return before + api.ErrorCode()
+	}
+	return fmt.Sprintf("%.160s", err.Error())
 }

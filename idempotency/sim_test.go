@@ -83,19 +83,21 @@ func runSchedules(t *testing.T, schedules int, run func(t *testing.T, seed uint6
 			})
 		}
 	})
-	t.Logf("%d schedules: %v", schedules, total.counts)
+	t.Logf("%d schedules: %v", total.schedules, total.counts)
 	return total
 }
 
 // simStats is what has happened, and how often.
 type simStats struct {
-	mu     sync.Mutex
-	counts map[string]int
+	mu        sync.Mutex
+	schedules int
+	counts    map[string]int
 }
 
 func (s *simStats) add(counts map[string]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.schedules++
 	for kind, n := range counts {
 		s.counts[kind] += n
 	}

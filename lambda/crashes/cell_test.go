@@ -66,6 +66,9 @@ func (l *lane) play(t *testing.T, c cell) {
 	l.wantEffects(t, c, orders)
 	l.wantRecord(t, c, orders, first, retry)
 	l.wantAnothersRefused(t, c, orders)
+	if t.Failed() {
+		t.Logf("the rule, %s: %s", c.story().word, c.story().says)
+	}
 }
 
 func (l *lane) playOneByOne(t *testing.T, c cell, orders []order, retryBy *localtest.Function) (first, retry got) {

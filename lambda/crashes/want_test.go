@@ -20,7 +20,7 @@ func (c cell) wantEnds(t *testing.T, first, retry got) {
 		t.Errorf("the retry got %q, want %q", retry.classes, want)
 	}
 	if first.answer != "" && retry.answer != "" && first.answer != retry.answer {
-		t.Errorf("two answers: %.100s and %.100s", first.answer, retry.answer)
+		t.Errorf("I3: two answers: %.100s and %.100s", first.answer, retry.answer)
 	}
 }
 
@@ -50,7 +50,7 @@ func (l *lane) wantEffects(t *testing.T, c cell, orders []order) {
 				t.Errorf("%s: %s effects %q, want %d", o.ID, n, e.name, want[e.name])
 			}
 			if most := map[bool][]string{false: {"0", "1"}, true: {"0", "1", "2"}}[c.rerun]; !slices.Contains(most, n) {
-				t.Errorf("%s: %s effects %q, which never may be, whatever the rules say", o.ID, n, e.name)
+				t.Errorf("I5: %s: %s effects %q, which never may be, whatever the rules say", o.ID, n, e.name)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (l *lane) wantRecord(t *testing.T, c cell, orders []order, first, retry got
 		}
 		for _, g := range []got{first, retry} {
 			if run := runOf(g.answer); rec.Outcome != nil && !strings.Contains(string(rec.Outcome), run) {
-				t.Errorf("%s: answered was %s, recorded is %.100s", o.ID, run, rec.Outcome)
+				t.Errorf("I9: %s: answered was %s, recorded is %.100s", o.ID, run, rec.Outcome)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (l *lane) wantAnothersRefused(t *testing.T, c cell, orders []order) {
 	}
 	for _, got := range l.ask(t, l.later, others, 1).classes {
 		if got != mismatch {
-			t.Errorf("another request with the key got %q", got)
+			t.Errorf("I1: another request with the key got %q", got)
 		}
 	}
 	l.wantEffects(t, c, orders)
