@@ -104,13 +104,14 @@ clients: ## Run the AWS CLI and SDKs of other languages against the embedded Dyn
 # How much of the proofs: all, which takes half an hour, or `make QUICK=quick proof`, which takes some minutes and is for every change.
 QUICK     ?=
 SCHEDULES := $(if $(QUICK),2000,50000)
+FROM      ?= 1
 # What a test that passes has to tell, and all that fails.
 TELL := grep -vE '^ *(=== |--- PASS|PASS$$)'
 .PHONY: proof sim history crashes model mutants soak
 proof: crashes sim history model mutants ## Hold the invariants against crashes, chance, histories, the model and mutants; half an hour, QUICK=quick a part.
 	$(MAKE) --no-print-directory fuzz FUZZTIME=$(if $(QUICK),2s,20s)
-sim: ## Run 100,000 schedules of the two simulations, half of them each; ten minutes.
-	go test -count=1 -timeout=3h -v -run '^Test(Simulation|Ledger)$$' ./idempotency -sim.schedules=$(SCHEDULES) -ledger.schedules=$(SCHEDULES) | $(TELL)
+sim: ## Run 100,000 schedules of the two simulations, half of them each, or others with FROM=100001; ten minutes.
+	go test -count=1 -timeout=3h -v -run '^Test(Simulation|Ledger)$$' ./idempotency -sim.from=$(FROM) -sim.schedules=$(SCHEDULES) -ledger.schedules=$(SCHEDULES) | $(TELL)
 history: ## Check histories of real goroutines against one key, served one request at a time; a minute.
 	go test -count=1 -timeout=10m -v -run '^TestHistory' ./idempotency -history.time=$(if $(QUICK),5s,1m) | $(TELL)
 crashes: ## Kill and cut off processes at every call of every path; a minute or two.

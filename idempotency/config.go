@@ -118,8 +118,7 @@ type Config struct {
 	// beside it, up to 7.5 MiB: that costs a call and a write unit more in a first run, a read more in a replay, and saves each
 	// replay the write units of the answer's size, which DynamoDB bills for a condition that fails. Defaults to
 	// [DefaultInline], 1.5 KB, with which a replay is billed at most two write units, unless operation and ref are long; at most
-	// 392 KB. An answer of more
-	// than half a KB is compressed before, where that saves a write unit.
+	// 392 KB. An answer of more than half a KB is compressed before, where that saves a write unit.
 	Inline int
 
 	// Codec seals what is stored of answers and steps; see [NewSealer]. Defaults to none: they are stored in clear.

@@ -41,8 +41,8 @@ const (
 // If the handler returns an error, or an error marked [Terminal], nothing of what it has staged is written. If a staged
 // write's condition fails, its [Write.Else] is the handler's error, or else a [WriteError]; both mean what they would if the
 // handler had returned them. (Under [Do] with [TxFrom], where the request's Tx promises nothing, a WriteError is as if marked
-// [Unknown]: what the handler may have done elsewhere is there, and what belongs to it is not.) A transaction that meets another one on an item, or is throttled, is sent again while there is
-// time.
+// [Unknown]: what the handler may have done elsewhere is there, and what belongs to it is not.) A transaction that meets
+// another one on an item, or is throttled, is sent again while there is time.
 func DoTx[T any](ctx context.Context, r *Runner, req Request, fn func(context.Context, *Tx) (T, error)) (Result[T], error) {
 	if req.Tx == 0 {
 		req.Tx = Claimed

@@ -3,8 +3,9 @@
 //	go run ./.ci/mutants [-run REGEXP]
 //
 // A guard is a condition, an order or a formula that an invariant rests on: guards.go lists those of package idempotency with the
-// test that holds each, guards_doors.go those of package lambda. The files themselves are never touched: the compiler is given other texts by an overlay. The program
-// fails if a mutant lives, does not compile, or no longer fits the code.
+// test that holds each, guards_doors.go those of package lambda. The files themselves are never touched: the compiler is given
+// other texts by an overlay. The program fails if a mutant lives, does not compile, or no longer fits the code, and if the tests do not
+// pass on the code as it is.
 package main
 
 import (
@@ -50,6 +51,10 @@ func mutate(ctx context.Context, pattern *regexp.Regexp) error {
 	chosen := slices.DeleteFunc(slices.Clone(guards), func(g guard) bool { return !pattern.MatchString(g.name) })
 	if len(chosen) == 0 {
 		return fmt.Errorf("no guard's name matches %q", pattern)
+	}
+
+	if err := sound(ctx, chosen); err != nil {
+		return err
 	}
 
 	var all sync.WaitGroup
