@@ -111,7 +111,9 @@ type Config struct {
 	//
 	// Deploy each order to all workers before the next one. While workers of two orders run side by side, two
 	// handlers never overlap; but if two different requests with one new key meet at that moment, and a worker
-	// dies or loses its connection in between, the key can end up bound to both.
+	// dies or loses its connection in between, the key can end up bound to both. A [SingleShot] whose transaction meets
+	// another request's claim gets [ErrNotRecorded] then, with a time to ask again: the claim can be given back as if it had
+	// never been, and a copy of the transaction that is still on its way commits.
 	Secrets [][]byte
 
 	// Inline is the longest answer, in bytes as it is stored, that is kept in the record itself. A longer one is kept in items

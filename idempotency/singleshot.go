@@ -76,7 +76,11 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 	}
 	for round := range maxRounds {
 		if seen != nil {
+			passing := s.mayVanish(seen)
 			found, again, err := s.decide(ctx, seen)
+			if err != nil && passing && s.own.sent() {
+				return s.notKnown(ctx, errUnsettled, handlerErr) // a copy of the transaction can commit when the claim is gone
+			}
 			if err != nil || found != nil {
 				return answer{replayed: found, ran: s.own.sent()}, err
 			}
@@ -169,8 +173,7 @@ func (s shot) keepOut(ctx context.Context, class Class, handlerErr error) (answe
 		switch {
 		case err != nil:
 			return s.notKnown(ctx, err, handlerErr)
-		case !rep.applied && rec != nil && rec.token != cl.token && rec.live(now) && len(s.ids) > 1:
-			// While secrets rotate, its owner may give it back as if it had never been: it keeps nothing out for sure.
+		case !rep.applied && rec != nil && rec.token != cl.token && s.mayVanish(rec):
 			return s.notKnown(ctx, errUnsettled, handlerErr)
 		case !rep.applied && rec != nil && rec.token != cl.token && !rec.free(now) && (rec.finished() || s.match(rec) != nil):
 			return s.met(ctx, rec)
@@ -183,6 +186,10 @@ func (s shot) keepOut(ctx context.Context, class Class, handlerErr error) (answe
 	}
 	return s.notKnown(ctx, errUnsettled, handlerErr)
 }
+
+// mayVanish: while secrets rotate, who has claimed the record may give it back as if it had never been. It keeps nothing out for
+// sure.
+func (s shot) mayVanish(rec *record) bool { return len(s.ids) > 1 && rec.live(s.r.wallNow()) }
 
 // unread: the record cannot be asked. If a transaction was sent, a copy of it may commit all the same.
 func (s shot) unread(ctx context.Context, err, handlerErr error) (answer, error) {
@@ -204,7 +211,7 @@ func (s shot) notKnown(ctx context.Context, cause, handlerErr error) (answer, er
 	return a, err
 }
 
-var errUnsettled = errors.New("a transaction was sent, and the record keeps changing")
+var errUnsettled = errors.New("a transaction was sent, and the record has not settled yet")
 
 // write is the record's part, with a token of its own (rule 21).
 func (s shot) write(as ended, seen *record) write {

@@ -1,12 +1,14 @@
 package idempotency_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -146,49 +148,103 @@ func TestTxRotation_BoundAtTheLastMoment(t *testing.T) {
 	}
 }
 
+// The transaction gets no answer, and there is a claim by then, which keeps the request out. But while secrets rotate a claim can be
+// given back as if it had never been, and then the transaction's late copy commits: nobody may have been told that nothing has.
+func TestTxRotation_CopyAfterAClaimThatGivesWay(t *testing.T) {
+	t.Parallel()
+	for name, bound := range map[string]idempotency.Request{"of the same request": request("k"), "of another one": other(request("k"))} {
+		for _, secret := range [][]byte{oldSecret, newSecret} {
+			t.Run(fmt.Sprintf("%s/%t", name, bytes.Equal(secret, oldSecret)), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					l, req := newLedger(t), request("k")
+					w := l.worker(t, deployments["prepared"], withoutRetries)
+					l.inject("TransactWriteItems", localtest.AppliedLate, 1)
+					claims := item{}
+					w.after = nth("TransactWriteItems", 1, func() {
+						l.worker(t, secrets(secret)).hold(localtest.Invocation(t, time.Minute), t, bound)
+						claims = l.at(t, under(secret, req))
+					})
+					req.Tx = idempotency.SingleShot
+					_, err := w.doTx(soon(t), req, l.pays)
+
+					claims["status"], claims["expiration"] = text("RELEASED"), number(time.Now().Add(-idempotency.DefaultRetention).Unix())
+					l.fixture.put(t, claims)
+					l.db.Flush()
+					l.wantPaid(t, 1)
+					wantErr(t, err, idempotency.ErrNotRecorded)
+					if st, ok := errors.AsType[*idempotency.StateError](err); !ok || st.RetryAfter == 0 {
+						t.Errorf("%v has no time to come again", err)
+					}
+				})
+			})
+		}
+	}
+}
+
 // The same at random: single shots and claimed transactions of both deployments, with two requests that share a key, some
 // of which fail. One request, one outcome, one payment.
 func TestTxRotation_AtRandom(t *testing.T) {
 	t.Parallel()
-	seeds := 100
+	txSchedules(t, 100, false)
+}
+
+// And with requests and replies that are lost, and writes that come late. Who was told that nothing is written has written
+// nothing. All requests are one: two are promised less while secrets rotate.
+func TestTxRotation_AtRandomWithFaults(t *testing.T) {
+	t.Parallel()
+	txSchedules(t, 200, true)
+}
+
+func txSchedules(t *testing.T, seeds int, faults bool) {
+	t.Helper()
 	if testing.Short() {
-		seeds = 25
+		seeds /= 4
 	}
-	var collided atomic.Int32
+	var collided, doubts atomic.Int32
 	t.Run("seeds", func(t *testing.T) {
 		for seed := range seeds {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					s := txSchedule{ledger: newLedger(t), seed: uint64(seed), answers: map[string]bool{}}
+					s := txSchedule{ledger: newLedger(t), seed: uint64(seed), faults: faults, answers: map[string]bool{}, nothing: map[string]error{}}
 					s.run(t)
 					if s.met {
 						collided.Add(1)
 					}
+					doubts.Add(int32(s.doubts))
 				})
 			})
 		}
 	})
-	if int(collided.Load()) < seeds/4 {
-		t.Errorf("workers met in %d of %d schedules only", collided.Load(), seeds)
+	if int(collided.Load()) < seeds/4 || faults && int(doubts.Load()) < seeds/10 {
+		t.Errorf("workers met in %d of %d schedules only, and %d callers were left in doubt", collided.Load(), seeds, doubts.Load())
 	}
 }
 
 type txSchedule struct {
 	ledger
-	seed uint64
+	seed   uint64
+	faults bool
 
 	mu      sync.Mutex
-	answers map[string]bool // what callers got
+	answers map[string]bool  // what callers got
+	nothing map[string]error // and what they got whose run, of that answer, has written nothing
 	met     bool
+	doubts  int
 }
 
 func (s *txSchedule) run(t *testing.T) {
 	t.Helper()
 	var wg sync.WaitGroup
+	var options []option
+	if s.faults {
+		s.disturb(rand.New(rand.NewPCG(s.seed, 0)))
+		options = append(options, withoutRetries)
+	}
 	for i := range 4 {
 		rng := rand.New(rand.NewPCG(s.seed, uint64(i)))
-		w := s.worker(t, deployments[slices.Sorted(maps.Keys(deployments))[i%2]])
+		w := s.worker(t, append(options, deployments[slices.Sorted(maps.Keys(deployments))[i%2]])...)
 		pause := func() { pass(time.Duration(rng.IntN(20)) * time.Millisecond) }
 		w.before = func(string) error { pause(); return nil }
 		w.after = func(string) { pause() }
@@ -200,16 +256,39 @@ func (s *txSchedule) run(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	s.db.ClearFaults()
+	s.db.Flush()
 	if len(s.answers) > 1 {
 		t.Errorf("answers to one key: %v", slices.Sorted(maps.Keys(s.answers)))
 	}
 	s.wantOneRecord(t, request("k"))
+	for _, secret := range [][]byte{oldSecret, newSecret} {
+		answer, _ := strconv.Unquote(s.at(t, under(secret, request("k"))).text("data"))
+		if err := s.nothing[answer]; err != nil {
+			t.Errorf("a caller was told %v, and its payment is made", err)
+		}
+	}
+}
+
+// disturb makes some of the calls go wrong, some of these for a second or two.
+func (s *txSchedule) disturb(rng *rand.Rand) {
+	percent := []int{5, 20}[rng.IntN(2)] // of each of four kinds
+	for _, kind := range []localtest.FaultKind{localtest.RequestLost, localtest.ReplyLost, localtest.AppliedLate, localtest.ServerErrorApplied} {
+		for _, operation := range []string{"PutItem", "UpdateItem", "TransactWriteItems"} {
+			own := rand.New(rand.NewPCG(rng.Uint64(), 0))
+			s.db.Inject(localtest.Fault{Operation: operation, Kind: kind, Times: forever, Delay: lateBy(kind), Match: func(localtest.Call) bool {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				return own.IntN(100) < percent
+			}})
+		}
+	}
 }
 
 func (s *txSchedule) ask(t *testing.T, w *worker, rng *rand.Rand) {
 	t.Helper()
 	req, name := request("k"), "first"
-	if rng.IntN(3) == 0 {
+	if !s.faults && rng.IntN(3) == 0 {
 		req, name = other(req), "second"
 	}
 	req.Tx = idempotency.SingleShot
@@ -219,17 +298,23 @@ func (s *txSchedule) ask(t *testing.T, w *worker, rng *rand.Rand) {
 	if rng.IntN(3) == 0 {
 		req.Wait = 100 * time.Millisecond
 	}
-	fail := rng.IntN(3) == 0
+	fails := []error{nil, nil, errPlain, idempotency.Terminal(errPlain)}[rng.IntN(4)]
+	pays := []txHandler{s.pays, s.paysIf(errPlain), s.paysIf(idempotency.Terminal(errPlain))}[rng.IntN(3)]
 	// The number tells one run's answer from another's.
 	value := fmt.Sprint(name, rng.Int64())
-	res, err := w.doTx(localtest.Invocation(t, time.Minute), req, func(ctx context.Context, tx *idempotency.Tx) (string, error) {
+	limit := time.Minute
+	if s.faults && rng.IntN(2) == 0 {
+		limit = 300 * time.Millisecond
+	}
+	res, err := w.doTx(localtest.Invocation(t, limit), req, func(ctx context.Context, tx *idempotency.Tx) (string, error) {
 		pass(time.Duration(rng.IntN(30)) * time.Millisecond)
-		if fail {
-			return "", errPlain
+		if fails != nil {
+			return "", fails
 		}
-		_, err := s.pays(ctx, tx)
+		_, err := pays(ctx, tx)
 		return value, err
 	})
+	_, failed := errors.AsType[*idempotency.Failure](err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -238,7 +323,16 @@ func (s *txSchedule) ask(t *testing.T, w *worker, rng *rand.Rand) {
 		s.met = s.met || res.Replayed
 	case errors.Is(err, idempotency.ErrInProgress), errors.Is(err, idempotency.ErrMismatch):
 		s.met = true
-	case !errors.Is(err, errPlain):
+		s.nothing[value] = err
+	case errors.Is(err, idempotency.ErrNotRecorded):
+		// Also of a single shot whose transaction a claim has kept out, since that may be given back.
+		s.met = true
+		s.doubts++
+	case errors.Is(err, errPlain), failed:
+		s.nothing[value] = err
+	case s.faults && (errors.Is(err, idempotency.ErrUnavailable) || errors.Is(err, idempotency.ErrNoTime) || errors.Is(err, idempotency.ErrOutcomeUnknown) || errors.Is(err, idempotency.ErrLeaseLost)):
+		s.nothing[value] = err
+	default:
 		t.Errorf("got %v", err)
 	}
 }
