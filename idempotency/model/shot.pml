@@ -109,7 +109,8 @@ sending: skip;
 	:: r <= 2 ->
 		if
 		:: dec <= D_TAKETX -> goto sending
-		:: dec == D_LIVE -> goto out
+		:: dec == D_LIVE && sent -> d_step { tellsAll() }; goto out    /* "in progress" says that nothing is written */
+		:: dec == D_LIVE && !sent -> goto out
 		:: else -> goto reading
 		fi
 	fi;
