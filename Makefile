@@ -101,14 +101,14 @@ emulator: ## Run the payments function under AWS's own emulator of Lambda's runt
 clients: ## Run the AWS CLI and SDKs of other languages against the embedded DynamoDB; fetches 250 MB.
 	.ci/clients/run
 
-# How much of the proofs: all, which takes half an hour, or `make QUICK=quick proof`, which takes some minutes and is for every change.
+# QUICK=quick takes a part of the cells, schedules, histories, configurations and fuzzing, and all mutants.
 QUICK     ?=
 SCHEDULES := $(if $(QUICK),2000,50000)
 FROM      ?= 1
 # What a test that passes has to tell, and all that fails.
 TELL := grep -vE '^ *(=== |--- PASS|PASS$$)'
 .PHONY: proof sim history crashes model mutants soak
-proof: crashes sim history model mutants ## Hold the invariants against crashes, chance, histories, the model and mutants; half an hour, QUICK=quick a part.
+proof: crashes sim history model mutants ## Hold the invariants against crashes, chance, histories, the model and mutants; half an hour.
 	$(MAKE) --no-print-directory fuzz FUZZTIME=$(if $(QUICK),2s,20s)
 sim: ## Run 100,000 schedules of the two simulations, half of them each, or others with FROM=100001; ten minutes.
 	go test -count=1 -timeout=3h -v -run '^Test(Simulation|Ledger)$$' ./idempotency -sim.from=$(FROM) -sim.schedules=$(SCHEDULES) -ledger.schedules=$(SCHEDULES) | $(TELL)
@@ -116,9 +116,9 @@ history: ## Check histories of real goroutines against one key, served one reque
 	go test -count=1 -timeout=10m -v -run '^TestHistory' ./idempotency -history.time=$(if $(QUICK),5s,1m) | $(TELL)
 crashes: ## Kill and cut off processes at every call of every path; a minute or two.
 	go test -count=1 -timeout=15m -v ./lambda/crashes $(if $(QUICK),,-crashes.all) | $(TELL)
-model: ## Check the record protocol's model with spin, and each of its guards removed; two to four minutes, installs spin.
+model: ## Check the record protocol's model with spin, and each of its guards removed; two to five minutes, installs spin.
 	.ci/model $(QUICK)
-mutants: ## Take each guard out of the code in turn, and see a test fail for it; a quarter of an hour.
+mutants: ## Take each guard out of the code in turn, and see a test fail for it; ten to twenty minutes.
 	go run ./.ci/mutants
 soak: ## Ten minutes of a thousand requests a second on a table with faults, then a million schedules: an hour and a quarter.
 	go test -count=1 -timeout=30m -v -run '^TestSoak$$' ./idempotency -soak.time=10m

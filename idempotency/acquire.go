@@ -22,20 +22,20 @@ type ownership struct {
 	steps       map[string][]byte // recorded by earlier attempts
 	begun       bool              // the record says that a step has begun, in this attempt or an earlier one
 
-	sentAt time.Time // when the first transaction with the outcome was sent: it may have committed, whatever its last copy was told
+	sentAt time.Time // the time of the first outcome that was sent in a transaction: that may have committed, whatever its last copy was told
 
 	earlier *ownership // what the same call has claimed before this
 }
 
-// is takes over what the record says of its owner.
-func (o *ownership) is(rec *record) {
+// learn notes what the record says of its owner.
+func (o *ownership) learn(rec *record) {
 	o.attempt.Number, o.attempt.Prior = rec.number, rec.prior
 	o.attempt.Fence = fence(rec.window.UnixMilli(), rec.number)
 	o.steps, o.begun, o.fingerprint = rec.steps, rec.external, rec.fingerprint
 }
 
-// sends notes a transaction with an outcome of that time.
-func (o *ownership) sends(at time.Time) {
+// noteSent is for a transaction with an outcome of that time.
+func (o *ownership) noteSent(at time.Time) {
 	if !o.sent() {
 		o.sentAt = at
 	}
@@ -83,7 +83,7 @@ func (c *call) acquire(ctx context.Context) (found *record, own *ownership, err 
 // decide says what a record that is there means for this request: its outcome, a refusal, or a record that a
 // claim can be made on (nil: as if there were none).
 //
-// Expiry comes before the fingerprint, since a window that is over binds nobody (rule 24), and the fingerprint
+// A record of one's own comes first, whatever has become of it since: that is claim's to see (I7). Expiry comes before the fingerprint, since a window that is over binds nobody (rule 24), and the fingerprint
 // before everything else: another request must learn neither the outcome nor the state (C12, I1).
 func (c *call) decide(ctx context.Context, rec *record) (found, claimable *record, err error) {
 	now := c.r.wallNow()
@@ -148,7 +148,7 @@ func (c *call) claimed(rec *record) *ownership {
 func (c *call) claim(ctx context.Context, seen *record) (met *record, own *ownership, err error) {
 	if seen != nil {
 		if own := c.claimed(seen); own != nil {
-			own.is(seen)
+			own.learn(seen)
 			return nil, own, nil
 		}
 	}
@@ -199,7 +199,7 @@ func (c *call) claim(ctx context.Context, seen *record) (met *record, own *owner
 			}
 		}
 	case rep.applied:
-		own.is(rep.rec)
+		own.learn(rep.rec)
 	default:
 		return rep.rec, nil, nil
 	}

@@ -445,8 +445,6 @@ type listErrors []error
 func (l listErrors) Error() string   { return "list" }
 func (l listErrors) Unwrap() []error { return l }
 
-// What the table refuses for good is not sent again: the SDK names errors that DynamoDB's model does not know,
-// such as a missing permission, by their code only.
 func cancelledFor(codes ...string) error {
 	var reasons []types.CancellationReason
 	for _, code := range codes {
@@ -455,6 +453,8 @@ func cancelledFor(codes ...string) error {
 	return &types.TransactionCanceledException{CancellationReasons: reasons}
 }
 
+// What the table refuses for good is not sent again: the SDK names errors that DynamoDB's model does not know,
+// such as a missing permission, by their code only.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

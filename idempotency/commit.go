@@ -20,7 +20,7 @@ func (e ending) commit(ctx context.Context, staged []*Write, res result) (a answ
 	}
 	e.storeOrDrop(ctx, &as)
 	w := e.r.table.finish(e.own, as, e.req.Retention).with(nil, actions)
-	e.own.sends(as.at)
+	e.own.noteSent(as.at)
 	rep, err := e.persist(ctx, w, allSends)
 	switch {
 	case err == nil && rep.staged != nil:

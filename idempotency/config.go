@@ -247,7 +247,7 @@ func (c Config) validate() error {
 		return invalid("Config.Codec", "a Sealer without keys", "is made with NewSealer, whose error must be looked at")
 	}
 	if v := reflect.ValueOf(c.Codec); v.IsValid() && v.Kind() == reflect.Pointer && v.IsNil() {
-		return invalid("Config.Codec", fmt.Sprintf("a nil %T", c.Codec), "must not be nil")
+		return invalid("Config.Codec", fmt.Sprintf("a nil %T", c.Codec), "must be made, or left out: an interface that holds a nil pointer is not nil")
 	}
 	for i, secret := range c.Secrets {
 		if plain := len(secret) == 0 && len(c.Secrets) > 1; len(secret) < minSecret && !plain {

@@ -144,10 +144,9 @@ func before(ctx context.Context, end time.Time) context.Context {
 	return bounded{ctx, end}
 }
 
-// leaving is a shorter ending, of a write that another one follows if it fails: half of the reserve is left for that one.
-func (r *Runner) leaving(ending context.Context, d deadlines) context.Context {
-	if deadline, ok := ending.Deadline(); ok {
-		return before(ending, deadline.Add(-d.reserve/2))
-	}
-	return ending
+// endingFirst is a shorter ending, of a write that another one follows if it fails: half of the reserve is left for that one.
+func (r *Runner) endingFirst(ctx context.Context, d deadlines) context.Context {
+	ending := r.ending(ctx, d)
+	deadline, _ := ending.Deadline()
+	return before(ending, deadline.Add(-d.reserve/2))
 }

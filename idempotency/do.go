@@ -91,7 +91,7 @@ func Do[T any](ctx context.Context, r *Runner, req Request, fn func(context.Cont
 			lost.Winner = err
 			return res, lost
 		}
-		if answer.ran && errors.Is(err, ErrUnavailable) {
+		if answer.sent && errors.Is(err, ErrUnavailable) {
 			err = c.ownUnread(answer.replayed, err)
 		}
 		c.tellReplay(ctx, answer.replayed, err)
@@ -137,7 +137,7 @@ type handler struct {
 // answer is what a request gets.
 type answer struct {
 	replayed  *record     // another attempt's outcome
-	ran       bool        // or this one's own, found by a look: what the handler did, or staged, may have happened
+	sent      bool        // this request has sent an outcome, perhaps that one: that nothing was run would be wrong
 	lost      *StateError // the caller's own attempt has lost its lease to that one
 	completed time.Time   // of the handler's own result
 	class     Class       // of the handler's error

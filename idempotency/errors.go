@@ -31,10 +31,11 @@ var (
 	// If the winner's outcome is recorded, it comes along in the result (with Replayed set). Retry: yes.
 	ErrLeaseLost = errors.New("idempotency: lease lost")
 
-	// ErrNotRecorded: the handler ran, but its outcome could not be recorded; its effect may have happened.
-	// Retry: no; look the outcome up. Of a single-shot transaction, whose effect is the commit: yes, the same request
-	// finds out ([StateError.RetryAfter] is set).
-	ErrNotRecorded = errors.New("idempotency: ran, but the outcome could not be recorded")
+	// ErrNotRecorded: the handler ran, but its outcome could not be recorded, or read back; its effect may have
+	// happened. Retry: no; look the outcome up. Yes where [StateError.RetryAfter] is set, since the same request finds
+	// out: of a single-shot transaction, whose effect is the commit, and of an outcome that is recorded and cannot be
+	// read now.
+	ErrNotRecorded = errors.New("idempotency: ran, but the outcome could not be recorded or read back")
 
 	// ErrUnavailable: the table could not be asked, or [Request.Rebuild] could not make the answer. Nothing was run (of
 	// a single-shot transaction: nothing was sent). Retry: yes. A copy of the acquire that DynamoDB applies later than the

@@ -44,6 +44,7 @@ const (
 var everySaid = []said{
 	saidRun, saidReplayed, saidInProgress, saidMismatch, saidUnknown, saidNotFound, saidCompleted, saidFailed, saidReleased,
 	saidMayBe, saidLost, saidTooLate, saidNotKnown, saidClaim, saidGiveBack, saidLeave,
+	saidKeepOut,
 }
 
 // inDoubt says that the operation may have taken place or not.
@@ -153,7 +154,7 @@ func step(policy idempotency.OnUnknown, s keyState, in input, out output) []keyS
 	case saidReplayed:
 		return when((s.status == completed || s.status == failed) && same && s.value == out.value, s)
 	case saidInProgress:
-		return when(s.status == running, s)
+		return when(s.status == running && same, s) // I1: another request is not told of it
 	case saidMismatch:
 		return when(s.status != "" && !same, s)
 	case saidUnknown:

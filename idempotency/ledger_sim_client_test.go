@@ -224,18 +224,10 @@ func (w *ledgerWorker) remember(in *dynamodb.TransactWriteItemsInput) {
 }
 
 func ledgerSend[Out any](ctx context.Context, w *ledgerWorker, what ledgerWrite, send func() (*Out, error)) (*Out, error) {
-	replies := make(chan *Out, 5) // the last one is taken: a late copy's comes after nobody listens
-	what.send = func() error {
-		out, err := send()
-		if err == nil {
-			replies <- out
-		}
-		return err
-	}
-	if err := w.send(ctx, what); err != nil {
-		return nil, err
-	}
-	return <-replies, nil
+	return lastReply(send, func(try func() error) error {
+		what.send = try
+		return w.send(ctx, what)
+	})
 }
 
 // paymentOf is whose record, or whose item beside it, that is.

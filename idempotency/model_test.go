@@ -48,7 +48,7 @@ func TestModel_TransitionsAreTheCodes(t *testing.T) {
 	sameNames(t, "the model's transitions and the table's", inModel, slices.Compact(inlines))
 }
 
-// The model's conditions are copies of the code's, word for word.
+// The comment above the model's conditions has the code's, word for word: whoever changes the one has to look at the other.
 func TestModel_ConditionsAreTheCodes(t *testing.T) {
 	t.Parallel()
 	in := map[string]string{}

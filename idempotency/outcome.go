@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -68,10 +69,14 @@ func replay[T any](ctx context.Context, c *call, rec *record) (Result[T], error)
 	return res, nil
 }
 
-// ownUnread is the answer to a request whose own outcome is recorded and cannot be read now: "nothing was run" would be wrong. It
-// can ask again.
+// ownUnread is the answer to a request whose own outcome may be the one that is recorded and cannot be read now: "nothing was run"
+// would be wrong, and is not repeated from the cause. It can ask again.
 func (c *call) ownUnread(rec *record, cause error) error {
-	state := c.stateError(fmt.Errorf("%w: it is, and cannot be read now: %v", ErrNotRecorded, cause), rec) //nolint:errorlint // whose cause says that nothing was run
+	if state, ok := cause.(*StateError); ok { //nolint:errorlint // replay's own
+		cause = state.Err
+	}
+	reason := strings.TrimPrefix(cause.Error(), ErrUnavailable.Error()+": ")
+	state := c.stateError(fmt.Errorf("%w: it is recorded, and cannot be read now: %s", ErrNotRecorded, reason), rec)
 	state.RetryAfter = retryAfter()
 	return state
 }

@@ -168,7 +168,7 @@ func (e ending) finished(ctx context.Context, rep reply, as ended, handlerErr er
 		}
 		e.tell(ctx, kind, as.err)
 		if rep.rec.status != as.status || as.err == nil && !rep.rec.body.equal(as.body) {
-			return answer{replayed: rep.rec, ran: true}, nil // edited by hand since: what is recorded counts (rule 22)
+			return answer{replayed: rep.rec, sent: true}, nil // edited by hand since: what is recorded counts (rule 22)
 		}
 		return answer{completed: rep.rec.completed}, handlerErr
 	}
@@ -202,8 +202,9 @@ func (e ending) unknown(ctx context.Context, handlerErr error) (answer, error) {
 }
 
 // leave ends the attempt without an outcome. Whatever becomes of the write, the caller gets the handler's error
-// (C54): until the lease ends the record says "in progress", and then unknown. The one exception is a record in
-// which another attempt has recorded the outcome.
+// (C54): until the lease ends the record says "in progress", and then unknown. The exceptions are a record in which
+// another attempt has recorded the outcome, and, once a transaction was sent, its own outcome and whatever leaves open
+// whether it has committed.
 func (e ending) leave(ctx context.Context, s status, kind Kind, handlerErr error) (answer, error) {
 	rep, err := e.persist(ctx, e.r.table.leave(e.own, s, e.r.wallNow().Add(e.unknownRetention())), fewSends)
 	switch {
@@ -221,9 +222,10 @@ func (e ending) leave(ctx context.Context, s status, kind Kind, handlerErr error
 	case e.own.sent() && rep.rec.token == e.own.attempt.Token && rep.rec.finished():
 		// An earlier copy of our own transaction has committed, whatever its later copies were told (H4).
 		e.tell(ctx, KindCompleted, nil)
-		return answer{replayed: rep.rec, ran: true}, nil
+		return answer{replayed: rep.rec, sent: true}, nil
 	default:
-		if answer, err := e.lost(ctx, rep.rec, handlerErr); answer.replayed != nil || e.outlived() {
+		answer, err := e.lost(ctx, rep.rec, handlerErr)
+		if answer.replayed != nil || errors.Is(err, errOutlived) {
 			return answer, err
 		}
 	}
@@ -270,7 +272,7 @@ func (e ending) lost(ctx context.Context, winner *record, handlerErr error) (ans
 func (e ending) persist(ctx context.Context, w write, sends int) (reply, error) {
 	ending := e.r.ending(ctx, e.own.times)
 	if w.transact != nil {
-		ending = e.r.leaving(ending, e.own.times)
+		ending = e.r.endingFirst(ctx, e.own.times)
 	}
 	return e.r.table.persist(ending, &e.meter, w, sends)
 }

@@ -3,6 +3,7 @@ package idempotency
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -234,6 +235,8 @@ func (s *simulation) checkRefusal(q *simRequest, state *StateError) {
 			}
 		}
 		s.fail("rule 25: an outcome's body is not there, and was stored")
+	case sentinel(ErrInProgress, ErrOutcomeUnknown) && !slices.ContainsFunc(q.since(), func(w *simWindow) bool { return w.input == q.input }):
+		s.fail("I1: a request was told of the state of another one's record")
 	case sentinel(ErrOutcomeUnknown):
 		if s.policy == Rerun && !q.lookup {
 			s.fail("refused under Rerun")

@@ -182,16 +182,8 @@ func (w *simWorker) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(
 func idOf(it item) string { return it["id"].(*types.AttributeValueMemberS).Value }
 
 func simSend[Out any](ctx context.Context, w *simWorker, what simWrite, send func() (*Out, error)) (*Out, error) {
-	replies := make(chan *Out, 3) // the last one is taken: a late copy's comes after nobody listens
-	what.send = func() error {
-		out, err := send()
-		if err == nil {
-			replies <- out
-		}
-		return err
-	}
-	if err := w.send(ctx, what); err != nil {
-		return nil, err
-	}
-	return <-replies, nil
+	return lastReply(send, func(try func() error) error {
+		what.send = try
+		return w.send(ctx, what)
+	})
 }

@@ -88,6 +88,26 @@ func (p *simProcess) call(ctx context.Context, try func() error) error {
 	return err
 }
 
+// lastReply is the reply to the last try of a call: those to the tries before are lost, and a late copy's comes when nobody listens.
+func lastReply[Out any](send func() (*Out, error), call func(try func() error) error) (*Out, error) {
+	replies := make(chan *Out, 5)
+	err := call(func() error {
+		out, err := send()
+		if err == nil {
+			replies <- out
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	reply := <-replies
+	for len(replies) > 0 {
+		reply = <-replies
+	}
+	return reply, nil
+}
+
 // unknowns are all records without an outcome, by id.
 func (p *simProcess) unknowns(ctx context.Context) (found []Record, err error) {
 	for rec, err := range p.r.Unknowns(ctx) {

@@ -49,7 +49,8 @@ var simSituations = map[string]int{
 	"resolved COMPLETED": 50, "resolved FAILED": 50, "resolved RELEASED": 50, "resolved too late": 10,
 }
 
-// simLengths are numbers of schedules: as many as run without a flag, and the fewest in which everything has to happen.
+// simLengths are numbers of schedules: as many as run without a flag, and the fewest of which it is asked what has to happen in
+// them; what is too rare for so few is asked of more only.
 type simLengths struct{ usual, fewest int }
 
 // simulate runs the one schedule of the seed, if there is one, and else so many, and says whether enough has happened in them.
@@ -104,7 +105,7 @@ func (s *simStats) add(counts map[string]int) {
 	}
 }
 
-// want says how often each has to happen in 10,000 schedules. What is too rare for so few is not asked for.
+// want says how often each has to happen in 10,000 schedules.
 func (s *simStats) want(t *testing.T, schedules int, least map[string]int) {
 	t.Helper()
 	for kind, n := range least {

@@ -82,7 +82,7 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 				return s.notKnown(ctx, errUnsettled, handlerErr) // a copy of the transaction can commit when the claim is gone
 			}
 			if err != nil || found != nil {
-				return answer{replayed: found, ran: s.own.sent()}, err
+				return answer{replayed: found, sent: s.own.sent()}, err
 			}
 			seen = again
 		}
@@ -97,7 +97,7 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 			w = w.with(others, actions)
 		}
 		if s.seen = seen; as.status == completed {
-			s.own.sends(as.at)
+			s.own.noteSent(as.at)
 		}
 		rep, err := s.persist(ctx, w, allSends)
 		switch {
@@ -154,7 +154,7 @@ func (s shot) met(ctx context.Context, rec *record) (answer, error) {
 	if err := s.match(rec); err != nil {
 		return answer{}, s.mismatch(ctx, err)
 	}
-	return answer{replayed: rec, ran: s.own.sent()}, nil
+	return answer{replayed: rec, sent: s.own.sent()}, nil
 }
 
 // keepOut is the look of a run whose transaction was sent and refused: it writes, since a copy of the transaction may still be

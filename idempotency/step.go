@@ -233,7 +233,7 @@ func (run *running) record(ctx context.Context, name string, data []byte) error 
 	case run.call == nil:
 		return nil // a test of a bare handler
 	}
-	rep, err := run.r.table.persist(run.r.leaving(run.r.ending(ctx, run.own.times), run.own.times), &run.meter, run.r.table.step(run.own, name, data), allSends)
+	rep, err := run.r.table.persist(run.r.endingFirst(ctx, run.own.times), &run.meter, run.r.table.step(run.own, name, data), allSends)
 	switch {
 	case err != nil:
 		return run.stepNotRecorded(name, err)

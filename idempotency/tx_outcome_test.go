@@ -86,6 +86,35 @@ func TestTxOutcome_RefusedAfterCommit(t *testing.T) {
 	})
 }
 
+// I9: the same, and the answer is in an item beside the record that cannot be read. That nothing was run would be wrong, and the
+// same request finds out.
+func TestTxOutcome_CommittedAndUnreadable(t *testing.T) {
+	t.Parallel()
+	atEachMode(t, func(t *testing.T, l ledger, req idempotency.Request) {
+		w := l.worker(t, func(s *settings) { s.Inline = 8 })
+		l.inject("TransactWriteItems", localtest.ReplyLost, 1)
+		l.inject("TransactWriteItems", localtest.AccessDenied, forever)
+		w.after = nth("TransactWriteItems", 1, func() { l.inject("GetItem", localtest.AccessDenied, forever) })
+		pays := func(ctx context.Context, tx *idempotency.Tx) (string, error) {
+			_, err := l.pays(ctx, tx)
+			return "an answer of more than 8 bytes", err
+		}
+		_, err := w.doTx(soon(t), req, pays)
+		wantErr(t, err, idempotency.ErrNotRecorded)
+		if st, ok := errors.AsType[*idempotency.StateError](err); !ok || st.RetryAfter == 0 {
+			t.Errorf("%v has no time to come again", err)
+		}
+		if errors.Is(err, idempotency.ErrUnavailable) || strings.Contains(err.Error(), "nothing was run") {
+			t.Errorf("a payment is made, and its caller was told %v", err)
+		}
+		l.wantPaid(t, 1)
+		l.db.ClearFaults()
+		res, err := w.doTx(soon(t), req, pays)
+		wantAnswer(t, res, err, "an answer of more than 8 bytes", true)
+		l.wantPaid(t, 1)
+	})
+}
+
 // The same, and the answer comes after the outcome's window, when no record tells any more that it has committed: that nothing
 // happened would be more than is known, whatever a refusal counts as and whoever has the key now.
 func TestTxOutcome_AnsweredAfterItsWindow(t *testing.T) {

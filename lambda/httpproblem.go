@@ -24,6 +24,7 @@ var (
 	problemInProgress    = problem{http.StatusConflict, "operation_in_progress", "The first request with this key is still being worked on", true}
 	problemUnknown       = problem{http.StatusConflict, "outcome_unknown", "It is not known whether the operation took place", false}
 	problemNotRecorded   = problem{http.StatusInternalServerError, "outcome_not_recorded", "The operation was carried out, but its outcome could not be recorded", false}
+	problemUnconfirmed   = problem{http.StatusServiceUnavailable, "idempotency_unconfirmed", "It is not known yet whether the operation was carried out", true}
 	problemDone          = problem{http.StatusConflict, "outcome_not_stored", "The operation was carried out; its answer is not stored", false}
 	problemExpired       = problem{http.StatusPreconditionFailed, "idempotency_key_expired", "The Idempotency-Key is too old", false}
 	problemUnavailable   = problem{http.StatusServiceUnavailable, "idempotency_unavailable", "The operation cannot be carried out now", true}

@@ -163,7 +163,7 @@ func (w *web) settle(ctx context.Context, req idempotency.Request, res idempoten
 	}
 	p := stateOf(err).problem
 	if p == problemNotRecorded && after > 0 {
-		p = problemUnavailable // a single shot's: the same request finds out
+		p = problemUnconfirmed // a single shot's, or of an outcome that cannot be read back now: the same request finds out
 	}
 	w.log(ctx, p, req, err)
 	if p == problemReused {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -101,6 +102,31 @@ func TestHTTP_RefusedCommitIsAmbiguous(t *testing.T) {
 	f.db.Inject(localtest.Fault{Operation: "TransactWriteItems", Kind: localtest.AccessDenied})
 	for range 2 {
 		wantProblem(t, must(t, g, pay("k")), 409, "outcome_unknown", false)
+	}
+}
+
+// A commit whose outcome cannot be read back: the client is not told that nothing was run, and is asked to come again.
+func TestHTTP_CommittedAndUnreadable(t *testing.T) {
+	t.Parallel()
+	for name, mode := range map[string]idempotency.TxMode{"claimed": idempotency.Claimed, "single shot": idempotency.SingleShot} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, idempotency.Config{Inline: 8})
+			g := doors["HTTPAPI"](t, f.Runner, lambda.HTTPConfig{Request: inTx(mode)}, func(ctx context.Context, _ *lambda.HTTPRequest) (reaction, error) {
+				idempotency.TxFrom(ctx).Put(f.table, map[string]string{"id": "row"})
+				return created(1), nil
+			})
+			var committed atomic.Bool
+			f.db.Inject(localtest.Fault{Operation: "TransactWriteItems", Kind: localtest.ReplyLost, After: func() { committed.Store(true) }})
+			f.db.Inject(localtest.Fault{Kind: localtest.AccessDenied, Times: -1, Match: func(c localtest.Call) bool {
+				return committed.Load() && (c.Operation == "TransactWriteItems" || c.Operation == "GetItem")
+			}})
+			wantProblem(t, must(t, g, pay("k")), 503, "idempotency_unconfirmed", true)
+			f.db.ClearFaults()
+			if r := must(t, g, pay("k")); r.status != 201 || !row(t, f, "row") {
+				t.Errorf("the same request, when the table can be read: %+v", r)
+			}
+		})
 	}
 }
 

@@ -71,7 +71,7 @@ func mutate(ctx context.Context, pattern *regexp.Regexp) error {
 			defer mu.Unlock()
 			if err != nil {
 				failed = append(failed, fmt.Errorf("%s: %w", g.name, err))
-				fmt.Printf("LIVES   %-60s %v\n", g.name, err)
+				fmt.Printf("FAILED  %-60s %v\n", g.name, err)
 				return
 			}
 			fmt.Printf("killed  %-60s %s, %.1f s\n", g.name, killer, time.Since(start).Seconds())
