@@ -3,7 +3,6 @@ package idempotency
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -49,13 +48,14 @@ func (q *simRequest) since() (windows []*simWindow) {
 	return windows
 }
 
-// boundOtherwise says that the key was bound to another request at some time since this one came. An outcome that is recorded
-// late may be over at once: it is the expiry that the record had until then that counts.
-func (q *simRequest) boundOtherwise() bool {
+// bound says that the key was bound to this request, or to another one, at some time since this one came. An outcome that is
+// recorded late may be over at once, and a claim that is given back as if it had never been: it is the expiry that the record
+// had until then that counts.
+func (q *simRequest) bound(mine bool) bool {
 	came := q.came.Add(-q.worker.skew)
 	for i, rec := range q.key.records {
 		for j, window := range rec.windows {
-			if window.input != q.input && (j >= q.windows[i] || window.latest(came) >= expiredBefore(q.came)) {
+			if (window.input == q.input) == mine && (j >= q.windows[i] || window.latest(came) >= expiredBefore(q.came)) {
 				return true
 			}
 		}
@@ -224,10 +224,9 @@ func (s *simulation) checkRefusal(q *simRequest, state *StateError) {
 			s.fail("a caller whose handler has not run got %v", state)
 		}
 	case sentinel(ErrMismatch):
-		if q.boundOtherwise() {
-			return
+		if !q.bound(false) {
+			s.fail("rule 24: a mismatch, and the key is bound to nothing else in a window that is open")
 		}
-		s.fail("rule 24: a mismatch, and the key is bound to nothing else in a window that is open")
 	case sentinel(ErrNoBody):
 		for _, window := range q.since() {
 			if window.status != "" && window.outcome == "" {
@@ -235,7 +234,7 @@ func (s *simulation) checkRefusal(q *simRequest, state *StateError) {
 			}
 		}
 		s.fail("rule 25: an outcome's body is not there, and was stored")
-	case sentinel(ErrInProgress, ErrOutcomeUnknown) && !slices.ContainsFunc(q.since(), func(w *simWindow) bool { return w.input == q.input }):
+	case sentinel(ErrInProgress, ErrOutcomeUnknown) && !q.bound(true):
 		s.fail("I1: a request was told of the state of another one's record")
 	case sentinel(ErrOutcomeUnknown):
 		if s.policy == Rerun && !q.lookup {
