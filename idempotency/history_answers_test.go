@@ -13,7 +13,7 @@ func (w *historyWorker) answered(a *asked, res idempotency.Result[string], err e
 	if a.in.begin && a.token == "" {
 		w.ghosts(a)
 	}
-	if a.in.shot && a.value != "" && (res.Replayed || err != nil) && w.doubts.since() > 0 {
+	if a.in.shot && a.value != "" && (res.Replayed || err != nil) && len(w.doubts.since()) > 0 {
 		w.note(a.in, a.called, output{said: saidNotKnown, value: a.value, own: true}) // perhaps in a window that has ended since
 	}
 	switch ran := a.token != ""; {
@@ -33,8 +33,10 @@ func (w *historyWorker) answered(a *asked, res idempotency.Result[string], err e
 // ghosts are claims in doubt: a request can have been the owner, lost its key to another one that found its lease over, and
 // heard of it only by what it was told in the end.
 func (w *historyWorker) ghosts(a *asked) {
-	for n := range w.doubts.since() {
-		w.note(a.in, a.called, output{said: saidClaim, token: fmt.Sprintf("%s worker %d at %d, %d", ghost, w.number, a.called, n)})
+	for _, token := range w.doubts.since() {
+		if token != a.token { // else it is the run's, which is noted as such
+			w.note(a.in, a.called, output{said: saidClaim, token: ghost + token})
+		}
 	}
 }
 
@@ -82,7 +84,7 @@ func (w *historyWorker) ended(a *asked, res idempotency.Result[string], err erro
 
 // lost: the end of a run may have been written, and been followed by another attempt, before the caller heard of it.
 func (w *historyWorker) lost(a *asked) {
-	if w.doubts.since() == 0 {
+	if len(w.doubts.since()) == 0 {
 		return
 	}
 	outcome := a.leaves == completed || a.leaves == failed
@@ -137,7 +139,7 @@ func (w *historyWorker) refused(a *asked, err error) {
 		w.note(a.in, a.called, output{said: saidKeepOut})
 	case errors.Is(err, idempotency.ErrUnavailable), errors.Is(err, idempotency.ErrNoTime):
 		// It may have become the owner all the same, and given the key back, or not.
-		token := fmt.Sprintf("%s worker %d at %d", ghost, w.number, a.called)
+		token := fmt.Sprintf("%sworker %d at %d", ghost, w.number, a.called)
 		w.note(a.in, a.called, output{said: saidClaim, token: token})
 		gone := a.in
 		gone.token = token

@@ -3,6 +3,7 @@ package idempotency_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -11,19 +12,19 @@ import (
 	"github.com/oncekey/oncekey/idempotency"
 )
 
-// doubting counts the writes of which the client has not heard whether they were made, and notes all of them.
+// doubting remembers whose writes they are of which the client has not heard whether they were made, and notes all writes.
 type doubting struct {
 	idempotency.Client
 	h      *history
-	number int // of the worker
-	writes int
+	number int      // of the worker
+	tokens []string // of attempts, each once: the condition of a write lets no token through twice
 }
 
-// since is how many there were since it was asked before.
-func (d *doubting) since() int {
-	n := d.writes
-	d.writes = 0
-	return n
+// since are those since it was asked before.
+func (d *doubting) since() []string {
+	tokens := d.tokens
+	d.tokens = nil
+	return tokens
 }
 
 func (d *doubting) hear(what string, values item, err error) {
@@ -38,7 +39,9 @@ func (d *doubting) hear(what string, values item, err error) {
 		answer = "refused"
 	case err != nil:
 		answer = "in doubt"
-		d.writes++
+		if token := values.text(":mine"); !slices.Contains(d.tokens, token) {
+			d.tokens = append(d.tokens, token)
+		}
 	}
 	d.h.mu.Lock()
 	defer d.h.mu.Unlock()

@@ -87,7 +87,7 @@ type keyState struct {
 }
 
 // ghost begins the token of a claim that nobody has seen take place.
-const ghost = "ghost of"
+const ghost = "ghost of "
 
 const (
 	running   = "in progress"

@@ -29,7 +29,7 @@ func describe(in, out any) string {
 		what = "claimed transaction " + i.request
 	}
 	if token := cmp.Or(o.token, i.token); token != "" {
-		what += fmt.Sprintf(" (attempt %.*s)", tokenShown(token), token)
+		what += " (attempt " + tokenText(token) + ")"
 	}
 	what += ": " + string(o.said)
 	if o.prior {
@@ -41,12 +41,16 @@ func describe(in, out any) string {
 	return what
 }
 
-// tokenShown is how much of a token tells it from the others.
-func tokenShown(token string) int {
-	if rest, ok := strings.CutPrefix(token, ghost); ok {
-		return len(token) - len(rest) + min(4, len(rest))
+// tokenText is what tells a token from the others.
+func tokenText(token string) string {
+	rest, isGhost := strings.CutPrefix(token, ghost)
+	switch {
+	case strings.HasPrefix(rest, "worker"):
+		return token
+	case isGhost:
+		return ghost + rest[:4]
 	}
-	return 4
+	return rest[:4]
 }
 
 // String is the history, in the order of the calls, and the writes of its clients. "!" marks the operations that are missing from

@@ -203,7 +203,7 @@ func (w *historyWorker) resolve(n int) {
 		}
 		w.note(a.in, a.called, out)
 	case errors.Is(err, idempotency.ErrInProgress), errors.Is(err, idempotency.ErrLeaseLost), errors.Is(err, idempotency.ErrNotFound):
-		if w.doubts.since() > 0 {
+		if len(w.doubts.since()) > 0 {
 			w.note(a.in, a.called, output{said: perhaps, value: value})
 			return
 		}

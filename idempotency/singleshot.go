@@ -75,6 +75,9 @@ func (s shot) commit(ctx context.Context, became status, res result, actions []t
 		return s.unread(ctx, err, handlerErr)
 	}
 	for round := range maxRounds {
+		if s.outlived() {
+			return s.notKnown(ctx, errOutlived, handlerErr) // it may have committed, in a window that is over: not once more
+		}
 		if seen != nil {
 			passing := s.mayVanish(seen)
 			found, again, err := s.decide(ctx, seen)

@@ -165,6 +165,27 @@ func TestTxOutcome_AnsweredAfterItsWindow(t *testing.T) {
 	}
 }
 
+// I10: the same, and by then the key is free for the request: it has been released in a later window. It does not commit once more.
+func TestTxOutcome_NotOnceMoreAfterItsWindow(t *testing.T) {
+	t.Parallel()
+	atEachMode(t, func(t *testing.T, l ledger, req idempotency.Request) {
+		req.Retention = 5 * time.Second
+		w := l.worker(t, withoutRetries)
+		w.after = nth("TransactWriteItems", 1, func() {
+			pass(10 * time.Second)
+			do := req
+			do.Tx = 0
+			if _, err := l.worker(t).do(soon(t), do, fails(errPlain)); err != errPlain { //nolint:errorlint // untouched
+				t.Errorf("in the next window: %v", err)
+			}
+		})
+		l.inject("TransactWriteItems", localtest.ReplyLost, 1)
+		_, err := w.doTx(localtest.Invocation(t, time.Minute), req, l.pays)
+		wantErr(t, err, idempotency.ErrNotRecorded)
+		l.wantPaid(t, 1)
+	})
+}
+
 // C17: a panic and the end of the goroutine go on by themselves. Nothing is written, and the next request pays: without a
 // policy, since staged writes that are not there have had no effect.
 func TestTxOutcome_HandlerGone(t *testing.T) {

@@ -50,6 +50,9 @@ var recordGuards = []guard{
 	{name: "a transaction was refused: its outcome's window", heldBy: "^TestTxOutcome", file: "idempotency/run.go", text: `	return e.own.sent() && !e.r.wallNow().Before(e.own.sentAt.Add(e.req.Retention))`, instead: `	return false`},
 	{name: "single shot: nothing is there yet that keeps it out", heldBy: "^TestTxAttack", file: "idempotency/singleshot.go", text: `		case !rep.applied && s.seen == nil && (rec == nil || rec.free(now)):`, instead: `		case !rep.applied && s.seen == nil && false:`},
 	{name: "replay: an own outcome that cannot be read", heldBy: "^TestTxOutcome_CommittedAndUnreadable$", file: "idempotency/do.go", text: `		if answer.sent && errors.Is(err, ErrUnavailable) {`, instead: `		if false {`},
+	{name: "single shot: not once more after its window", heldBy: "^TestTxOutcome_NotOnceMore", file: "idempotency/singleshot.go", text: `		if s.outlived() {
+			return s.notKnown(`, instead: `		if false {
+			return s.notKnown(`},
 	{name: "single shot: what secrets that rotate may take back", heldBy: "^TestTxAttack", file: "idempotency/singleshot.go", text: `		case !rep.applied && rec != nil && rec.token != cl.token && s.mayVanish(rec):
 			return s.notKnown(ctx, errUnsettled, handlerErr)
 `, instead: ``},
