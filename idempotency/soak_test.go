@@ -44,9 +44,6 @@ func TestSoak(t *testing.T) {
 	for _, sample := range s.samples {
 		t.Log(sample)
 	}
-	if s.behind > s.asked/20 {
-		t.Errorf("%d of %d requests were not made: the rate was not kept", s.behind, s.asked+s.behind)
-	}
 	for _, wrong := range s.keys.wrong {
 		t.Error(wrong)
 	}
@@ -55,7 +52,10 @@ func TestSoak(t *testing.T) {
 			t.Errorf("nothing %s", said)
 		}
 	}
-	if *soakTime >= time.Minute { // before that there is no middle to compare with
+	if *soakTime >= time.Minute { // before that there is no middle to compare with, and it is beside other tests
+		if s.behind > s.asked/20 {
+			t.Errorf("%d of %d requests were not made: the rate was not kept", s.behind, s.asked+s.behind)
+		}
 		s.wantFlat(t)
 		runtime.GC()
 		if left := runtime.NumGoroutine(); left > idle+5 {
